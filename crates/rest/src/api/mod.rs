@@ -1,0 +1,1 @@
+//! what a user does to one resource.

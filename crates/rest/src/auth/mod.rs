@@ -1,0 +1,1 @@
+//! Who we are: headers of a request, from the configured credentials.

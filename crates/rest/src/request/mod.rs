@@ -1,0 +1,1 @@
+//! URLs, query parameters and headers.

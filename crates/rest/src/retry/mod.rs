@@ -1,0 +1,1 @@
+//! when a request is sent again.

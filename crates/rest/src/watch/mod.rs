@@ -1,0 +1,1 @@
+//! bytes to frames to events.
