@@ -204,6 +204,7 @@ pub struct DeleteOptions {
     pub dry_run: bool,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
 fn dry_run<S: serde::Serializer>(_: &bool, serializer: S) -> Result<S::Ok, S::Error> {
     ["All"].serialize(serializer)
 }

@@ -68,6 +68,7 @@ impl ConfigError {
         ConfigError::Invalid { field: field.into(), problem: problem.into() }
     }
 
+    #[allow(dead_code, reason = "the kubeconfig comes next")]
     /// One error for all of these; `None` for none.
     pub(crate) fn of(mut errors: Vec<ConfigError>) -> Option<Self> {
         match errors.len() {

@@ -4,6 +4,7 @@
 //! hands; nothing is read after it has been made, except the files that it names (certificates, tokens).
 
 mod secret;
+mod server;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 pub use secret::Secret;
+pub(crate) use server::Server;
 
 /// Where the server is, who we are, and how connections are made.
 ///

@@ -10,11 +10,14 @@ use bytes::Bytes;
 
 pub(crate) use body::Body;
 
+use crate::config::Server;
 use crate::{ClientConfig, ConfigError};
 
 /// Connections to one server, as one user. Cheap to clone.
 #[derive(Debug, Clone)]
-pub(crate) struct Transport;
+pub(crate) struct Transport {
+    server: Server,
+}
 
 /// Which connection a request goes over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +31,8 @@ pub(crate) enum Mode {
 
 impl Transport {
     /// Checks everything that can be checked without a connection: server URL, certificates, keys, credentials.
-    pub(crate) fn new(_config: &ClientConfig) -> Result<Self, ConfigError> {
-        Ok(Transport)
+    pub(crate) fn new(config: &ClientConfig) -> Result<Self, ConfigError> {
+        Ok(Transport { server: Server::of(config)? })
     }
 
     /// Sends this request once. Its URI is path-and-query below the server's base path (`/api/v1/pods?limit=500`).
@@ -45,6 +48,6 @@ impl Transport {
         _request: http::Request<Bytes>,
         _mode: Mode,
     ) -> Result<http::Response<Body>, ApiError> {
-        Err(ApiError::InvalidRequest("no transport yet".into()))
+        Err(ApiError::InvalidRequest(format!("no way to {}:{} yet", self.server.host(), self.server.port())))
     }
 }
