@@ -11,6 +11,14 @@ pub trait Object: Send + Sync + 'static {
     /// The metadata: an [`ObjectMeta`], a slim [`Head`](crate::Head), or what else can answer for it.
     fn meta(&self) -> &dyn Meta;
 
+    /// Whether this form keeps nothing but metadata, so that the server should be asked for that alone.
+    fn is_metadata_only() -> bool
+    where
+        Self: Sized,
+    {
+        false
+    }
+
     /// The key in its collection: `namespace/name`, or `name`.
     fn key(&self) -> ObjectKey {
         self.meta().key()

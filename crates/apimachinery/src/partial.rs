@@ -21,6 +21,9 @@ impl<T: 'static> Object for PartialObjectMetadata<T> {
     fn meta(&self) -> &dyn Meta {
         &self.metadata
     }
+    fn is_metadata_only() -> bool {
+        true
+    }
 }
 
 impl<T: Kind> Kind for PartialObjectMetadata<T> {
