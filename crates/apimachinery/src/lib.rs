@@ -29,9 +29,11 @@ mod object;
 mod objects;
 mod options;
 mod partial;
+mod reason;
 mod resource_version;
 mod selector;
 mod status;
+mod status_error;
 
 pub use api_error::{ApiError, BoxError, BrokenKind, ConnectKind};
 pub use api_resource::{ApiResource, Kind, Scope, ScopeOf};
@@ -49,6 +51,8 @@ pub use options::{
     Preconditions, PropagationPolicy, ResourceVersionMatch, UpdateOptions,
 };
 pub use partial::PartialObjectMetadata;
+pub use reason::{Reason, cause};
 pub use resource_version::{ResourceVersion, ResourceVersionError};
 pub use selector::{FieldSelector, LabelSelector, SelectorError};
-pub use status::{Reason, Status, StatusCause, StatusDetails, StatusError};
+pub use status::{Status, StatusCause, StatusDetails};
+pub use status_error::{StatusError, UnexpectedObject};
