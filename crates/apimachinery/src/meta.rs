@@ -1,11 +1,12 @@
-//! What the pipeline reads of an object's metadata, and the two shapes that hold it.
+//! What the pipeline reads of an object's metadata, whatever holds it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
-use serde::Deserialize;
 
 use crate::ObjectKey;
+use crate::packed::Texts;
 
 /// What the pipeline reads of an object's metadata. Absent text is `""`.
 pub trait Meta {
@@ -22,7 +23,7 @@ pub trait Meta {
     /// `metadata.labels`.
     fn labels(&self) -> Labels<'_>;
     /// `metadata.ownerReferences`.
-    fn owner_references(&self) -> &[OwnerReference];
+    fn owner_references(&self) -> OwnerReferences<'_>;
     /// `metadata.finalizers`.
     fn finalizers(&self) -> &[String];
     /// `metadata.deletionTimestamp`: set while finalizers hold the object.
@@ -34,42 +35,56 @@ pub trait Meta {
 }
 
 /// Labels, read-only, whatever holds them. Sorted by key.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Labels<'a>(Held<'a>);
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 enum Held<'a> {
     Map(&'a BTreeMap<String, String>),
-    Pairs(&'a [(Box<str>, Box<str>)]),
-    None,
+    /// The texts in pairs.
+    Packed(Texts<'a>),
 }
 
 impl<'a> Labels<'a> {
     /// No labels.
-    pub const NONE: Self = Self(Held::None);
+    pub const NONE: Self = Self(Held::Packed(Texts::NONE));
+
+    pub(crate) fn packed(texts: Texts<'a>) -> Self {
+        Self(Held::Packed(texts))
+    }
 
     /// The value of one label.
     pub fn get(&self, key: &str) -> Option<&'a str> {
         match self.0 {
             Held::Map(map) => map.get(key).map(String::as_str),
-            Held::Pairs(pairs) => {
-                pairs.binary_search_by(|(k, _)| (**k).cmp(key)).ok().map(|at| &*pairs[at].1)
-            }
-            Held::None => None,
+            // There are few, and they lie side by side: going through them is faster than a search would be.
+            Held::Packed(_) => self.iter().find(|(k, _)| *k == key).map(|(_, value)| value),
         }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self.0 {
+            Held::Map(map) => map.len(),
+            Held::Packed(texts) => texts.count(Texts::text2),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// All of them, in the order of their keys.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let (map, pairs) = match self.0 {
-            Held::Map(map) => (Some(map), None),
-            Held::Pairs(pairs) => (None, Some(pairs)),
-            Held::None => (None, None),
+        let (map, mut texts) = match self.0 {
+            Held::Map(map) => (Some(map), Texts::NONE),
+            Held::Packed(texts) => (None, texts),
         };
         map.into_iter()
             .flatten()
             .map(|(k, v)| (k.as_str(), v.as_str()))
-            .chain(pairs.into_iter().flatten().map(|(k, v)| (&**k, &**v)))
+            .chain(std::iter::from_fn(move || texts.next_record(Texts::text2)))
     }
 }
 
@@ -78,6 +93,110 @@ impl<'a> From<&'a BTreeMap<String, String>> for Labels<'a> {
         Self(Held::Map(map))
     }
 }
+
+impl fmt::Debug for Labels<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for Labels<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+impl Eq for Labels<'_> {}
+
+/// One owner of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct OwnerRef<'a> {
+    /// `v1` or `group/version`.
+    pub api_version: &'a str,
+    /// The kind.
+    pub kind: &'a str,
+    /// The name; the owner is in the same namespace, or in none.
+    pub name: &'a str,
+    /// The uid.
+    pub uid: &'a str,
+    /// Whether this is the one owner that manages the object.
+    pub controller: Option<bool>,
+    /// Whether the owner, deleted in the foreground, waits for this object.
+    pub block_owner_deletion: Option<bool>,
+}
+
+/// The owners of an object, read-only, whatever holds them, in the server's order.
+#[derive(Clone, Copy)]
+pub struct OwnerReferences<'a>(Owners<'a>);
+
+#[derive(Clone, Copy)]
+enum Owners<'a> {
+    Slice(&'a [OwnerReference]),
+    Packed(Texts<'a>),
+}
+
+impl<'a> OwnerReferences<'a> {
+    /// No owners.
+    pub const NONE: Self = Self(Owners::Slice(&[]));
+
+    pub(crate) fn packed(texts: Texts<'a>) -> Self {
+        Self(Owners::Packed(texts))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self.0 {
+            Owners::Slice(slice) => slice.len(),
+            Owners::Packed(texts) => texts.count(Texts::owner),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = OwnerRef<'a>> + use<'a> {
+        let (slice, mut texts) = match self.0 {
+            Owners::Slice(slice) => (slice, Texts::NONE),
+            Owners::Packed(texts) => (&[][..], texts),
+        };
+        let owned = slice.iter().map(|owner| OwnerRef {
+            api_version: &owner.api_version,
+            kind: &owner.kind,
+            name: &owner.name,
+            uid: &owner.uid,
+            controller: owner.controller,
+            block_owner_deletion: owner.block_owner_deletion,
+        });
+        owned.chain(std::iter::from_fn(move || texts.next_record(Texts::owner)))
+    }
+
+    /// The one owner that manages the object: client-go's `GetControllerOf`.
+    pub fn controller(&self) -> Option<OwnerRef<'a>> {
+        self.iter().find(|owner| owner.controller == Some(true))
+    }
+}
+
+impl<'a> From<&'a [OwnerReference]> for OwnerReferences<'a> {
+    fn from(slice: &'a [OwnerReference]) -> Self {
+        Self(Owners::Slice(slice))
+    }
+}
+
+impl fmt::Debug for OwnerReferences<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl PartialEq for OwnerReferences<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+impl Eq for OwnerReferences<'_> {}
 
 impl Meta for ObjectMeta {
     fn name(&self) -> &str {
@@ -98,117 +217,13 @@ impl Meta for ObjectMeta {
     fn labels(&self) -> Labels<'_> {
         self.labels.as_ref().map_or(Labels::NONE, Labels::from)
     }
-    fn owner_references(&self) -> &[OwnerReference] {
-        self.owner_references.as_deref().unwrap_or_default()
+    fn owner_references(&self) -> OwnerReferences<'_> {
+        self.owner_references.as_deref().map_or(OwnerReferences::NONE, OwnerReferences::from)
     }
     fn finalizers(&self) -> &[String] {
         self.finalizers.as_deref().unwrap_or_default()
     }
     fn deletion_timestamp(&self) -> Option<&Time> {
         self.deletion_timestamp.as_ref()
-    }
-}
-
-/// The metadata that a controller needs of every object, packed: what [`Lazy`](crate::Lazy) parses, and what your own
-/// slim struct may hold in its `metadata` field. All other metadata is skipped while it is read.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(from = "wire::Head")]
-pub struct Head {
-    key: ObjectKey,
-    uid: Box<str>,
-    resource_version: Box<str>,
-    /// What few objects have, so that the others do not pay for it.
-    rest: Option<Box<Rest>>,
-    labels: Box<[(Box<str>, Box<str>)]>,
-    owner_references: Box<[OwnerReference]>,
-    generation: Option<i64>,
-}
-
-#[derive(Debug, Clone)]
-struct Rest {
-    finalizers: Vec<String>,
-    deletion_timestamp: Option<Time>,
-}
-
-impl Meta for Head {
-    fn name(&self) -> &str {
-        self.key.name()
-    }
-    fn namespace(&self) -> &str {
-        self.key.namespace()
-    }
-    fn uid(&self) -> &str {
-        &self.uid
-    }
-    fn resource_version(&self) -> &str {
-        &self.resource_version
-    }
-    fn generation(&self) -> Option<i64> {
-        self.generation
-    }
-    fn labels(&self) -> Labels<'_> {
-        Labels(Held::Pairs(&self.labels))
-    }
-    fn owner_references(&self) -> &[OwnerReference] {
-        &self.owner_references
-    }
-    fn finalizers(&self) -> &[String] {
-        self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
-    }
-    fn deletion_timestamp(&self) -> Option<&Time> {
-        self.rest.as_ref().and_then(|rest| rest.deletion_timestamp.as_ref())
-    }
-    fn key(&self) -> ObjectKey {
-        self.key.clone()
-    }
-}
-
-mod wire {
-    use std::borrow::Cow;
-
-    use super::{ObjectKey, OwnerReference, Rest, Time};
-
-    /// Text is borrowed where the JSON allows it.
-    #[derive(serde::Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    pub(super) struct Head<'a> {
-        #[serde(default, borrow)]
-        name: Option<Cow<'a, str>>,
-        #[serde(default, borrow)]
-        namespace: Option<Cow<'a, str>>,
-        #[serde(default)]
-        uid: Option<Box<str>>,
-        #[serde(default)]
-        resource_version: Option<Box<str>>,
-        #[serde(default)]
-        generation: Option<i64>,
-        #[serde(default)]
-        labels: Option<std::collections::BTreeMap<Box<str>, Box<str>>>,
-        #[serde(default)]
-        owner_references: Option<Box<[OwnerReference]>>,
-        #[serde(default)]
-        finalizers: Option<Vec<String>>,
-        #[serde(default)]
-        deletion_timestamp: Option<Time>,
-    }
-
-    impl From<Head<'_>> for super::Head {
-        fn from(head: Head<'_>) -> Self {
-            let finalizers = head.finalizers.unwrap_or_default();
-            let rest = (!finalizers.is_empty() || head.deletion_timestamp.is_some())
-                .then(|| Box::new(Rest { finalizers, deletion_timestamp: head.deletion_timestamp }));
-            Self {
-                key: ObjectKey::new(
-                    head.namespace.as_deref().unwrap_or_default(),
-                    head.name.as_deref().unwrap_or_default(),
-                ),
-                uid: head.uid.unwrap_or_default(),
-                resource_version: head.resource_version.unwrap_or_default(),
-                rest,
-                labels: head.labels.unwrap_or_default().into_iter().collect(),
-                owner_references: head.owner_references.unwrap_or_default(),
-                generation: head.generation,
-            }
-        }
     }
 }
