@@ -1,0 +1,219 @@
+//! [`Writer`]: the only thing that changes the cache.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::Ordering as Atomic;
+
+use apimachinery::{Object, ObjectKey, ResourceVersion};
+
+use crate::cache::Cache;
+use crate::change::{Change, Write};
+use crate::function::Outcome;
+use crate::shared::Shared;
+
+/// The end that writes. There is one, and it is not `Clone`: order is its owner's to keep (CACHE-S-13).
+///
+/// Dropping it freezes the cache: listers go on answering, and waits for versions end.
+pub struct Writer<T: Object> {
+    shared: Arc<Shared<T>>,
+    stale: u64,
+}
+
+impl<T: Object> Writer<T> {
+    pub(crate) fn new(shared: Arc<Shared<T>>) -> Self {
+        Self { shared, stale: 0 }
+    }
+
+    /// Applies a batch in its order, under one lock, and says what it did (CACHE-S-08).
+    ///
+    /// The lock is free again when this returns, and nothing is dropped under it. A key may come more than once. An
+    /// upsert that is older than what is stored of the same uid does nothing and is counted
+    /// ([`stale_writes`](Self::stale_writes)). The version of the cache becomes that of the last object written that
+    /// has one (CACHE-S-11).
+    pub fn apply(&mut self, batch: impl IntoIterator<Item = Write<T>>) -> Vec<Change<T>> {
+        let batch: Vec<Write<T>> = batch.into_iter().collect();
+        if batch.is_empty() {
+            return Vec::new();
+        }
+        let keyed: Vec<(ObjectKey, Write<T>)> = batch
+            .into_iter()
+            .map(|write| match &write {
+                Write::Upsert(object) => (object.key(), write),
+                Write::Remove { key, .. } => (key.clone(), write),
+            })
+            .collect();
+
+        let mut functions = self.shared.functions();
+        for function in functions.iter_mut() {
+            for (key, write) in &keyed {
+                let object = match write {
+                    Write::Upsert(object) => Some(&**object),
+                    Write::Remove { .. } => None,
+                };
+                if !function.evaluate(object) {
+                    self.shared.index_failed(&**function, key);
+                }
+            }
+        }
+
+        let mut changes = Vec::with_capacity(keyed.len());
+        let mut outcomes = Vec::with_capacity(if functions.is_empty() { 0 } else { keyed.len() });
+        let mut retired = Vec::new();
+        let mut version = None;
+
+        let mut content = self.shared.write();
+        for (key, write) in keyed {
+            let outcome = match write {
+                Write::Upsert(object) if is_older(&content, &key, &*object) => {
+                    self.stale += 1;
+                    retired.push(object);
+                    Outcome::Nothing
+                }
+                Write::Upsert(object) => {
+                    version = version_of(&*object).or(version);
+                    let upserted = content.upsert(key, object.clone());
+                    changes.push(match upserted.old {
+                        None => Change::Added(object),
+                        Some(old) => Change::Updated { old, new: object },
+                    });
+                    Outcome::Stored(upserted.slot)
+                }
+                Write::Remove { key: _, last } => {
+                    version = last.as_deref().and_then(version_of).or(version);
+                    let removed = content.remove(key.as_str());
+                    let (slot, stored) = removed.map(|(slot, entry)| (slot, entry.object)).unzip();
+                    changes.push(match last {
+                        Some(last) => {
+                            retired.extend(stored);
+                            Change::Removed { key, last: Some(last), observed: true }
+                        }
+                        None => Change::Removed { key, last: stored, observed: false },
+                    });
+                    slot.map_or(Outcome::Nothing, Outcome::Emptied)
+                }
+            };
+            if !functions.is_empty() {
+                outcomes.push(outcome);
+            }
+        }
+        for (function, postings) in functions.iter_mut().zip(&mut content.indices) {
+            function.commit(postings, &outcomes);
+        }
+        if let Some(version) = &version {
+            content.resource_version = version.clone();
+        }
+        drop(content);
+        drop(functions);
+        if let Some(version) = version {
+            self.announce(version);
+        }
+        drop(retired);
+        changes
+    }
+
+    /// Swaps the whole content for `items` (CACHE-S-05), and says what that did: removals first, then the items in
+    /// their order (CACHE-C-03). Of a key that comes twice the last item counts.
+    ///
+    /// The `unreadable` exist, but nothing could be made of them: what was stored of them stays. The list is the truth
+    /// whatever its versions are: an object may become older than it was, as after a restored backup.
+    ///
+    /// The new content and its indices are built before the lock is taken; readers wait for a swap alone.
+    pub fn replace(
+        &mut self,
+        items: impl IntoIterator<Item = Arc<T>>,
+        unreadable: impl IntoIterator<Item = ObjectKey>,
+        resource_version: ResourceVersion,
+    ) -> Vec<Change<T>> {
+        let functions = self.shared.functions();
+        let items = items.into_iter();
+        let mut fresh = Cache::with_capacity(items.size_hint().0);
+        for item in items {
+            fresh.upsert(item.key(), item);
+        }
+
+        // Only this writer changes the content, so what is read here is what is swapped out below.
+        let old = self.shared.read();
+        let mut changes: Vec<Change<T>> = Vec::with_capacity(fresh.len());
+        let mut arrived = Vec::with_capacity(fresh.len());
+        for entry in fresh.entries() {
+            let new = entry.object.clone();
+            arrived.push(match old.get(entry.key.as_str()) {
+                None => Change::Added(new),
+                Some(known) => Change::Updated { old: known.object.clone(), new },
+            });
+        }
+        for key in unreadable {
+            if let (None, Some(known)) = (fresh.get(key.as_str()), old.get(key.as_str())) {
+                fresh.upsert(known.key.clone(), known.object.clone());
+            }
+        }
+        for entry in old.entries() {
+            if fresh.get(entry.key.as_str()).is_none() {
+                let last = Some(entry.object.clone());
+                changes.push(Change::Removed { key: entry.key.clone(), last, observed: false });
+            }
+        }
+        changes.append(&mut arrived);
+        drop(old);
+
+        for function in functions.iter() {
+            let (postings, failed) = function.build(&fresh);
+            for key in &failed {
+                self.shared.index_failed(&**function, key);
+            }
+            fresh.indices.push(postings);
+        }
+        fresh.resource_version = resource_version.clone();
+        let previous = std::mem::replace(&mut *self.shared.write(), fresh);
+        drop(functions);
+        self.announce(resource_version);
+        drop(previous);
+        changes
+    }
+
+    /// Nothing changed up to this version (CACHE-S-11).
+    pub fn bookmark(&mut self, resource_version: ResourceVersion) {
+        self.shared.write().resource_version = resource_version.clone();
+        self.announce(resource_version);
+    }
+
+    /// How many writes were dropped because they were older than what was stored.
+    pub fn stale_writes(&self) -> u64 {
+        self.stale
+    }
+
+    /// The content is visible before its version is announced.
+    fn announce(&self, version: ResourceVersion) {
+        self.shared.version.send_replace(version);
+    }
+}
+
+impl<T: Object> Drop for Writer<T> {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Atomic::Release);
+        // Wakes those who wait for a version, and makes them look at `closed`.
+        self.shared.version.send_modify(|_| {});
+    }
+}
+
+impl<T: Object> std::fmt::Debug for Writer<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Writer").field("stale_writes", &self.stale).finish_non_exhaustive()
+    }
+}
+
+/// Whether `object` is a state that was left behind: the same uid, and a version that is known to be less.
+fn is_older<T: Object>(content: &Cache<T>, key: &ObjectKey, object: &T) -> bool {
+    let Some(stored) = content.get(key.as_str()) else { return false };
+    let stored = &*stored.object;
+    if stored.resource_version() == object.resource_version() || stored.uid() != object.uid() {
+        return false;
+    }
+    let new = ResourceVersion::from(object.resource_version());
+    matches!(new.compare(&stored.resource_version().into()), Ok(Ordering::Less))
+}
+
+/// A kept form without a version says nothing about that of the cache (CACHE-S-12).
+fn version_of<T: Object>(object: &T) -> Option<ResourceVersion> {
+    Some(object.resource_version()).filter(|version| !version.is_empty()).map(ResourceVersion::from)
+}
