@@ -1,1 +1,3 @@
+//! The test API server as a program.
+
 fn main() {}
