@@ -19,15 +19,22 @@
 
 mod api;
 mod auth;
+mod chunks;
 mod client;
 mod config;
 mod error;
+mod json;
 mod list;
 mod request;
 mod retry;
-#[allow(dead_code, reason = "its caller, the client, comes next")]
+#[allow(dead_code, reason = "not all of its interface has a caller yet")]
 mod transport;
 mod watch;
 
+pub use api::{Api, list_all};
+pub use client::Client;
 pub use config::{Auth, ClientConfig, ConnectionOptions, Impersonation, Pem, Proxy, Secret, TlsOptions};
 pub use error::ConfigError;
+pub use http::Method;
+pub use retry::{ConflictRetry, RetryPolicy, retry_on_conflict};
+pub use watch::Events;

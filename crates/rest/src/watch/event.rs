@@ -1,0 +1,198 @@
+//! One frame into one event.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use apimachinery::{
+    ApiError, Bookmark, Decode, DecodeContext, DecodeError, EventKind, Status, StatusError, WatchEvent,
+};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::frames::Frame;
+use crate::json::kind_in_front;
+use crate::request::TypeMeta;
+
+/// The annotation of the bookmark that ends the initial events.
+const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
+
+/// What a reader of events knows of the objects in them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Expected {
+    /// Their kind; empty if anything goes.
+    pub(crate) kind: String,
+    /// Their apiVersion, for items whose list does not say it.
+    pub(crate) api_version: String,
+    /// Whether the server was asked for metadata only, so that `PartialObjectMetadata` is right, too.
+    pub(crate) is_metadata_only: bool,
+    /// Whether `metadata.managedFields` is skipped.
+    pub(crate) skip_managed_fields: bool,
+}
+
+impl Expected {
+    /// Whether an object of this kind may be one of these.
+    pub(crate) fn takes(&self, kind: &str) -> bool {
+        kind == self.kind
+            || self.kind.is_empty()
+            || (self.is_metadata_only && kind == "PartialObjectMetadata")
+    }
+
+    /// Reads one object. An object that says in its first bytes that it is of another kind is refused.
+    pub(crate) fn decode<T: Decode>(
+        &self,
+        object: &[u8],
+        item_type: Option<(&str, &str)>,
+    ) -> Result<T, DecodeError> {
+        if let Some(kind) = kind_in_front(object)
+            && !self.takes(kind)
+        {
+            return Err(DecodeError::about(object, format!("it is a {kind:?}, not a {:?}", self.kind)));
+        }
+        let mut context = DecodeContext::default();
+        context.skip_managed_fields = self.skip_managed_fields;
+        context.item_type = item_type;
+        T::decode(object, context)
+    }
+}
+
+/// Why a frame is no event.
+#[derive(Debug)]
+pub(crate) enum NoEvent {
+    /// The frame's end was a guess, and a wrong one, perhaps: look for its true end.
+    WrongGuess,
+    /// The stream ends with this.
+    Ends(ApiError),
+}
+
+/// Reads one frame.
+pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<WatchEvent<T>, NoEvent> {
+    let event = match split(&frame.bytes) {
+        Some((kind, object)) => event_of(kind, object, expected),
+        None => serde_json::from_slice::<Envelope<'_>>(&frame.bytes)
+            .map_err(|error| Err(ApiError::Decode(DecodeError::new(format!("not a watch event: {error}")))))
+            .and_then(|envelope| {
+                event_of(envelope.kind.as_bytes(), envelope.object.get().as_bytes(), expected)
+            }),
+    };
+    match event {
+        Ok(event) => Ok(event),
+        Err(_) if !frame.is_whole => Err(NoEvent::WrongGuess),
+        Err(Ok(undecodable)) => Ok(undecodable),
+        Err(Err(error)) => Err(NoEvent::Ends(error)),
+    }
+}
+
+/// Type and object of a frame that is spelled as the API server spells it: `{"type":"ADDED","object":…}`. The object is
+/// whatever stands there.
+fn split(frame: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = frame.strip_prefix(b"{\"type\":\"")?;
+    let end = rest.iter().take(16).position(|&byte| byte == b'"' || byte == b'\\')?;
+    let object = rest[end..].strip_prefix(b"\",\"object\":")?;
+    Some((&rest[..end], object.trim_ascii_end().strip_suffix(b"}")?))
+}
+
+/// The event; or what to say if the frame is beyond doubt: an event all the same, or the end.
+fn event_of<T: Decode>(
+    kind: &[u8],
+    object: &[u8],
+    expected: &Expected,
+) -> Result<WatchEvent<T>, Result<WatchEvent<T>, ApiError>> {
+    let (kind, of): (_, fn(T) -> WatchEvent<T>) = match kind {
+        b"ADDED" => (EventKind::Added, WatchEvent::Added),
+        b"MODIFIED" => (EventKind::Modified, WatchEvent::Modified),
+        b"DELETED" => (EventKind::Deleted, WatchEvent::Deleted),
+        b"BOOKMARK" => return bookmark(object).map(WatchEvent::Bookmark).map_err(|e| Err(e.into())),
+        b"ERROR" => return Err(Err(refusal(object))),
+        other => {
+            let other = String::from_utf8_lossy(other).into_owned();
+            return Err(Err(DecodeError::new(format!("unknown watch event type {other:?}")).into()));
+        }
+    };
+    match expected.decode(object, None) {
+        Ok(object) => Ok(of(object)),
+        Err(error) => Err(Ok(WatchEvent::Undecodable { kind, error })),
+    }
+}
+
+/// A bookmark carries a version and perhaps an annotation; the rest of the object may be missing (REST-WA-11).
+fn bookmark(object: &[u8]) -> Result<Bookmark, DecodeError> {
+    #[derive(Deserialize)]
+    struct Marked<'a> {
+        #[serde(borrow)]
+        metadata: Mark<'a>,
+    }
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Mark<'a> {
+        #[serde(borrow)]
+        resource_version: Cow<'a, str>,
+        #[serde(borrow, default)]
+        annotations: Option<BTreeMap<Cow<'a, str>, Option<Cow<'a, str>>>>,
+    }
+    let marked: Marked<'_> = serde_json::from_slice(object)
+        .map_err(|error| DecodeError::new(format!("not a bookmark: {error}")))?;
+    let version = &*marked.metadata.resource_version;
+    if version.is_empty() {
+        return Err(DecodeError::new("a bookmark without a resource version"));
+    }
+    let end = marked.metadata.annotations.as_ref().and_then(|all| all.get(INITIAL_EVENTS_END));
+    Ok(Bookmark {
+        resource_version: version.into(),
+        initial_events_end: end.and_then(Option::as_deref) == Some("true"),
+    })
+}
+
+/// What an ERROR frame says. Normally a Status; servers have been seen to leave out its kind, its reason or its code.
+fn refusal(object: &[u8]) -> ApiError {
+    if let Ok(refusal) = StatusError::from_object(object) {
+        return refusal.into();
+    }
+    if let Ok(TypeMeta { kind: None }) = serde_json::from_slice(object)
+        && let Ok(status) = serde_json::from_slice::<Status>(object)
+        && (status.message.is_some() || status.reason.is_some() || status.code.is_some())
+    {
+        return StatusError::new(status).into();
+    }
+    let text = String::from_utf8_lossy(&object[..object.len().min(256)]).into_owned();
+    DecodeError::new(format!("unexpected object in an ERROR event: {text}")).into()
+}
+
+/// A frame in whatever spelling: any order, any blanks, other fields; of duplicates the last counts.
+struct Envelope<'a> {
+    kind: Cow<'a, str>,
+    object: &'a RawValue,
+}
+
+impl<'de> Deserialize<'de> for Envelope<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Envelope<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object with a type and an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let (mut kind, mut object) = (None, None);
+                while let Some(Text(key)) = map.next_key()? {
+                    match &*key {
+                        "type" => kind = map.next_value::<Option<Text<'de>>>()?.map(|text| text.0),
+                        "object" => object = Some(map.next_value()?),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                        }
+                    }
+                }
+                let kind = kind.ok_or_else(|| serde::de::Error::missing_field("type"))?;
+                let object = object.ok_or_else(|| serde::de::Error::missing_field("object"))?;
+                Ok(Envelope { kind, object })
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// A text, borrowed where it holds no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
