@@ -66,16 +66,21 @@ pub(crate) enum NoEvent {
     Ends(ApiError),
 }
 
-/// Reads one frame.
+/// Reads one frame. In the spelling of the API server its parts are found without a look at what lies between; what
+/// cannot be read that way is read as the JSON that it is.
 pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<WatchEvent<T>, NoEvent> {
-    let event = match split(&frame.bytes) {
-        Some((kind, object)) => event_of(kind, object, expected),
-        None => serde_json::from_slice::<Envelope<'_>>(&frame.bytes)
-            .map_err(|error| Err(ApiError::Decode(DecodeError::new(format!("not a watch event: {error}")))))
-            .and_then(|envelope| {
-                event_of(envelope.kind.as_bytes(), envelope.object.get().as_bytes(), expected)
-            }),
-    };
+    let parts = split(&frame.bytes);
+    if let Some((kind, object)) = parts
+        && let Ok(event) = event_of(kind, object, expected)
+    {
+        return Ok(event);
+    }
+    if !frame.is_whole && parts.is_some() {
+        return Err(NoEvent::WrongGuess);
+    }
+    let event = serde_json::from_slice::<Envelope<'_>>(&frame.bytes)
+        .map_err(|error| Err(ApiError::Decode(DecodeError::new(format!("not a watch event: {error}")))))
+        .and_then(|envelope| event_of(envelope.kind.as_bytes(), envelope.object.get().as_bytes(), expected));
     match event {
         Ok(event) => Ok(event),
         Err(_) if !frame.is_whole => Err(NoEvent::WrongGuess),
