@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use apimachinery::{
-    ApiError, ApiResource, CreateOptions, DeleteOptions, FieldValidation, GetOptions, ListOptions,
+    ApiError, ApiResource, CreateOptions, DeleteOptions, FieldValidation, GetOptions, ListOptions, ObjectKey,
     PatchOptions, Preconditions, PropagationPolicy, ResourceVersionMatch, Scope, StatusError,
 };
 use http::HeaderMap;
@@ -143,7 +143,7 @@ fn the_clients_time_limit_is_told_to_the_server_unless_the_request_has_its_own()
     assert_eq!(options::list(&options, limit).onto(String::new()), "?timeout=32s");
     options.timeout_seconds = Some(60);
     assert_eq!(options::list(&options, limit).onto(String::new()), "?timeout=1m0s&timeoutSeconds=60");
-    assert_eq!(options::own_limit(&options), Some(Duration::from_secs(60)));
+    assert_eq!(options::own_limit(&options), Some(Duration::from_mins(1)));
 }
 
 // REST-RQ-09
@@ -440,7 +440,7 @@ fn an_object_must_be_there_and_of_the_kind_that_was_asked_for() {
     }
     let error = check(r#"{"kind":"Secret","metadata":{"name":"s","namespace":"a"}}"#).unwrap_err();
     let ApiError::Decode(error) = error else { panic!("{error:?}") };
-    assert_eq!(error.key.as_ref().map(|key| key.as_str()), Some("a/s"));
+    assert_eq!(error.key.as_ref().map(ObjectKey::as_str), Some("a/s"));
     assert!(error.message.contains("Secret"));
     let error =
         check(r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}"#);

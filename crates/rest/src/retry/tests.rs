@@ -108,7 +108,7 @@ fn a_wait_has_the_bound_that_the_policy_sets_and_none_otherwise() {
         let outcome = Outcome::Answer { code: 503, retry_after: Some(seconds) };
         Retry::new(policy, Class::Read).handle(outcome, &mut NoJitter)
     };
-    let minutes = Duration::from_secs(300);
+    let minutes = Duration::from_mins(5);
     assert_eq!(wait(Some(minutes), 86_400), Next::After(minutes));
     assert_eq!(wait(Some(minutes), 9), Next::After(Duration::from_secs(9)));
     assert_eq!(wait(None, i64::MAX), Next::After(Duration::from_secs(i64::MAX.cast_unsigned())));
