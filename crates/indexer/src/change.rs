@@ -8,7 +8,12 @@ use apimachinery::{Object, ObjectKey};
 #[derive(Debug)]
 pub enum Write<T> {
     /// The object exists, and this is its state.
-    Upsert(Arc<T>),
+    Upsert {
+        /// Its key, [`Object::key`].
+        key: ObjectKey,
+        /// Its state.
+        object: Arc<T>,
+    },
     /// The object is gone.
     Remove {
         /// Which one.
@@ -19,6 +24,11 @@ pub enum Write<T> {
 }
 
 impl<T: Object> Write<T> {
+    /// This is the object's state.
+    pub fn upsert(object: Arc<T>) -> Self {
+        Self::Upsert { key: object.key(), object }
+    }
+
     /// The object whose final state is `last` is gone.
     pub fn remove(last: Arc<T>) -> Self {
         Self::Remove { key: last.key(), last: Some(last) }
@@ -41,10 +51,10 @@ pub enum Change<T> {
     Removed {
         /// Which one.
         key: ObjectKey,
-        /// The final state if it was `observed`, else the last one that was cached.
+        /// What was there, if anything was.
+        old: Option<Arc<T>>,
+        /// Its final state, if the server told it.
         last: Option<Arc<T>>,
-        /// Whether the server told the final state.
-        observed: bool,
     },
 }
 
@@ -63,8 +73,8 @@ impl<T> Clone for Change<T> {
         match self {
             Self::Added(object) => Self::Added(object.clone()),
             Self::Updated { old, new } => Self::Updated { old: old.clone(), new: new.clone() },
-            Self::Removed { key, last, observed } => {
-                Self::Removed { key: key.clone(), last: last.clone(), observed: *observed }
+            Self::Removed { key, old, last } => {
+                Self::Removed { key: key.clone(), old: old.clone(), last: last.clone() }
             }
         }
     }

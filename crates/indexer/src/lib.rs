@@ -27,7 +27,7 @@
 //!     "metadata": { "namespace": "shop", "name": "web", "resourceVersion": "7" },
 //!     "spec": { "nodeName": "n1", "containers": [] },
 //! }))?;
-//! writer.apply([Write::Upsert(Arc::new(pod))]);
+//! writer.apply([Write::upsert(Arc::new(pod))]);
 //!
 //! assert!(lister.get("shop/web").is_some());
 //! assert_eq!(by_node.by("n1").len(), 1);

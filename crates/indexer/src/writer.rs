@@ -35,20 +35,13 @@ impl<T: Object> Writer<T> {
         if batch.is_empty() {
             return Vec::new();
         }
-        let keyed: Vec<(ObjectKey, Write<T>)> = batch
-            .into_iter()
-            .map(|write| match &write {
-                Write::Upsert(object) => (object.key(), write),
-                Write::Remove { key, .. } => (key.clone(), write),
-            })
-            .collect();
 
         let mut functions = self.shared.functions();
         for function in functions.iter_mut() {
-            for (key, write) in &keyed {
-                let object = match write {
-                    Write::Upsert(object) => Some(&**object),
-                    Write::Remove { .. } => None,
+            for write in &batch {
+                let (key, object) = match write {
+                    Write::Upsert { key, object } => (key, Some(&**object)),
+                    Write::Remove { key, .. } => (key, None),
                 };
                 if !function.evaluate(object) {
                     self.shared.index_failed(&**function, key);
@@ -56,20 +49,20 @@ impl<T: Object> Writer<T> {
             }
         }
 
-        let mut changes = Vec::with_capacity(keyed.len());
-        let mut outcomes = Vec::with_capacity(if functions.is_empty() { 0 } else { keyed.len() });
+        let mut changes = Vec::with_capacity(batch.len());
+        let mut outcomes = Vec::with_capacity(if functions.is_empty() { 0 } else { batch.len() });
         let mut retired = Vec::new();
         let mut version = None;
 
         let mut content = self.shared.write();
-        for (key, write) in keyed {
+        for write in batch {
             let outcome = match write {
-                Write::Upsert(object) if is_older(&content, &key, &*object) => {
+                Write::Upsert { key, object } if is_older(&content, &key, &*object) => {
                     self.stale += 1;
                     retired.push(object);
                     Outcome::Nothing
                 }
-                Write::Upsert(object) => {
+                Write::Upsert { key, object } => {
                     version = version_of(&*object).or(version);
                     let upserted = content.upsert(key, object.clone());
                     changes.push(match upserted.old {
@@ -78,17 +71,11 @@ impl<T: Object> Writer<T> {
                     });
                     Outcome::Stored(upserted.slot)
                 }
-                Write::Remove { key: _, last } => {
+                Write::Remove { key, last } => {
                     version = last.as_deref().and_then(version_of).or(version);
                     let removed = content.remove(key.as_str());
-                    let (slot, stored) = removed.map(|(slot, entry)| (slot, entry.object)).unzip();
-                    changes.push(match last {
-                        Some(last) => {
-                            retired.extend(stored);
-                            Change::Removed { key, last: Some(last), observed: true }
-                        }
-                        None => Change::Removed { key, last: stored, observed: false },
-                    });
+                    let (slot, old) = removed.map(|(slot, entry)| (slot, entry.object)).unzip();
+                    changes.push(Change::Removed { key, old, last });
                     slot.map_or(Outcome::Nothing, Outcome::Emptied)
                 }
             };
@@ -149,8 +136,8 @@ impl<T: Object> Writer<T> {
         }
         for entry in old.entries() {
             if fresh.get(entry.key.as_str()).is_none() {
-                let last = Some(entry.object.clone());
-                changes.push(Change::Removed { key: entry.key.clone(), last, observed: false });
+                let old = Some(entry.object.clone());
+                changes.push(Change::Removed { key: entry.key.clone(), old, last: None });
             }
         }
         changes.append(&mut arrived);

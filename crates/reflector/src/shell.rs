@@ -263,11 +263,13 @@ impl<In: Object, Out: Object> Outlet<In, Out> {
 
     /// Waits until the core has something to do.
     async fn rest(&mut self) -> Result<(), Closed> {
+        // Before the wait: nothing changes it meanwhile, and a shared borrow of the core would not be `Send`.
+        let timeout = self.core.poll_timeout();
         poll_fn(|cx| {
             if self.sender.poll_closed(cx).is_ready() {
                 return Poll::Ready(Err(Closed));
             }
-            self.timer.poll(cx, self.core.poll_timeout()).map(Ok)
+            self.timer.poll(cx, timeout).map(Ok)
         })
         .await?;
         self.core.handle_timeout(now());
