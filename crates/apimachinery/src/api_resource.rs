@@ -80,6 +80,16 @@ impl ApiResource {
     }
 }
 
+/// Group and version of an apiVersion: `v1` has the empty group, the empty text and `/` have neither; `None` for a text
+/// with more than one slash.
+pub fn parse_api_version(text: &str) -> Option<(&str, &str)> {
+    match text.split_once('/') {
+        None => Some(("", text)),
+        Some((_, version)) if version.contains('/') => None,
+        Some(parts) => Some(parts),
+    }
+}
+
 /// A kept form whose resource is known when the program is written.
 pub trait Kind {
     /// Group, version, kind, plural and scope.

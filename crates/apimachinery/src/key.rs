@@ -3,6 +3,7 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 use std::sync::Arc;
 
 /// `namespace/name`, or `name` for a cluster-scoped object. Cheap to clone: one reference count.
@@ -11,22 +12,19 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct ObjectKey {
     text: Arc<str>,
-    /// Where the name starts in `text`: one past the slash, or 0 without a namespace.
-    name_at: u32,
 }
 
 impl ObjectKey {
     /// The key of `name` in `namespace`; an empty namespace is none.
     pub fn new(namespace: &str, name: &str) -> Self {
         if namespace.is_empty() {
-            return Self { text: name.into(), name_at: 0 };
+            return Self { text: name.into() };
         }
         let mut text = String::with_capacity(namespace.len() + 1 + name.len());
         text.push_str(namespace);
         text.push('/');
         text.push_str(name);
-        let name_at = u32::try_from(namespace.len() + 1).unwrap_or(0);
-        Self { text: text.into(), name_at }
+        Self { text: text.into() }
     }
 
     /// The key of a cluster-scoped object.
@@ -43,17 +41,19 @@ impl ObjectKey {
         }
     }
 
+    /// Namespace and name, split at the first slash.
+    fn parts(&self) -> (&str, &str) {
+        self.text.split_once('/').unwrap_or(("", &self.text))
+    }
+
     /// The namespace; `""` for a cluster-scoped object.
     pub fn namespace(&self) -> &str {
-        match self.name_at {
-            0 => "",
-            at => &self.text[..at as usize - 1],
-        }
+        self.parts().0
     }
 
     /// The name.
     pub fn name(&self) -> &str {
-        &self.text[self.name_at as usize..]
+        self.parts().1
     }
 
     /// The whole text.
@@ -67,6 +67,13 @@ impl ObjectKey {
 #[error("unexpected key format: {text:?}")]
 pub struct KeyError {
     text: String,
+}
+
+impl FromStr for ObjectKey {
+    type Err = KeyError;
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        Self::parse(text)
+    }
 }
 
 impl PartialEq for ObjectKey {

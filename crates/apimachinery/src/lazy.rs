@@ -1,38 +1,73 @@
 //! `Lazy<T>`: the head parsed, the body kept as the bytes that were received.
 
+use std::any::TypeId;
+use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Serialize, Serializer, ser};
+use serde_json::value::RawValue;
 
-use crate::{ApiResource, Decode, DecodeContext, DecodeError, Head, Kind, Meta, Object};
+use crate::head::HeadVisitor;
+use crate::{ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head, Kind, Meta, Object};
 
 /// An object whose metadata is parsed and whose body stays bytes until it is asked for.
 ///
-/// A cache of `Lazy<Pod>` weighs what the pods weigh as JSON, a ninth of what they weigh as structs. Reading the whole
-/// object ([`Lazy::decode`]) or a few fields of it ([`Lazy::view`]) costs a parse each time, so keep the result while
-/// you need it.
+/// A cache of `Lazy<Pod>` weighs what the pods weigh as JSON and some 400 bytes each, a ninth of what they weigh as
+/// structs. Reading the whole object ([`Lazy::decode`]) or a few fields of it ([`Lazy::view`]) costs a parse each time,
+/// so keep the result while you need it.
+///
+/// What is skipped while the head is read must be JSON, and no more is asked of it: whether it is a `T` shows when it
+/// is decoded. With `skip_managed_fields` their text is cut out of the bytes that are kept.
+///
+/// ```
+/// use steersman_apimachinery::{Decode, DecodeContext, Lazy, Object};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Node {
+///     spec: Spec,
+/// }
+/// #[derive(serde::Deserialize)]
+/// #[serde(rename_all = "camelCase")]
+/// struct Spec {
+///     node_name: String,
+/// }
+///
+/// let body = br#"{"metadata":{"name":"web-0","namespace":"shop"},"spec":{"nodeName":"worker-1"}}"#;
+/// let pod = <Lazy<()> as Decode>::decode(body, DecodeContext::default())?;
+/// assert_eq!(pod.key().as_str(), "shop/web-0");
+/// assert_eq!(pod.view::<Node>()?.spec.node_name, "worker-1");
+/// # Ok::<(), steersman_apimachinery::DecodeError>(())
+/// ```
 pub struct Lazy<T> {
     head: Head,
-    body: Box<[u8]>,
+    body: Box<str>,
     typed: PhantomData<fn() -> T>,
 }
 
 impl<T> Lazy<T> {
     /// The bytes as kept: one JSON object.
     pub fn body(&self) -> &[u8] {
-        &self.body
+        self.body.as_bytes()
+    }
+
+    /// The metadata that was parsed.
+    pub fn head(&self) -> &Head {
+        &self.head
     }
 
     /// Parses the fields that `V` names, and skips the rest.
     pub fn view<V: DeserializeOwned>(&self) -> Result<V, DecodeError> {
-        serde_json::from_slice(&self.body).map_err(|error| DecodeError::about(&self.body, error.to_string()))
+        serde_json::from_str(&self.body)
+            .map_err(|error| DecodeError::within(&self.head, self.body.as_bytes(), &error))
     }
 }
 
-impl<T: DeserializeOwned> Lazy<T> {
+impl<T: DeserializeOwned + Send + 'static> Lazy<T> {
     /// Parses the whole object. Costs what a decode costs, each time.
     pub fn decode(&self) -> Result<T, DecodeError> {
-        self.view()
+        <T as Decode>::decode(self.body.as_bytes(), DecodeContext::default())
     }
 }
 
@@ -49,20 +84,158 @@ impl<T: Kind> Kind for Lazy<T> {
 }
 
 impl<T: 'static> Decode for Lazy<T> {
-    fn decode(body: &[u8], _context: DecodeContext<'_>) -> Result<Self, DecodeError> {
-        #[derive(serde::Deserialize)]
-        struct Headed {
-            metadata: Head,
+    fn decode(body: &[u8], context: DecodeContext<'_>) -> Result<Self, DecodeError> {
+        let text = std::str::from_utf8(body).map_err(|error| DecodeError::about(body, error.to_string()))?;
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let top = TopSeed { skip_managed_fields: context.skip_managed_fields };
+        let top = top.deserialize(&mut reader).and_then(|top| reader.end().map(|()| top));
+        let top = top.map_err(|error| DecodeError::at(body, &error))?;
+        let mut parts = Parts { text, cut: 0..0, type_meta: String::new() };
+        if let Some(raw) = top.managed_fields {
+            parts.cut = member_of(text, raw.get());
         }
-        match serde_json::from_slice::<Headed>(body) {
-            Ok(headed) => Ok(Self { head: headed.metadata, body: body.into(), typed: PhantomData }),
-            Err(error) => Err(DecodeError::about(body, error.to_string())),
+        // Only a form whose kind is known at run time would miss what the list said.
+        if let (false, Some((version, kind))) = (top.has_type, context.item_type)
+            && TypeId::of::<T>() == TypeId::of::<DynamicObject>()
+        {
+            parts.type_meta = type_meta(version, kind, text);
         }
+        Ok(Self { head: top.head, body: parts.join(), typed: PhantomData })
     }
 }
 
-impl<T> std::fmt::Debug for Lazy<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lazy").field("head", &self.head).field("bytes", &self.body.len()).finish()
+/// The raw JSON, as it is kept.
+impl<T> Serialize for Lazy<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.body).map_err(ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<T> Clone for Lazy<T> {
+    fn clone(&self) -> Self {
+        Self { head: self.head.clone(), body: self.body.clone(), typed: PhantomData }
+    }
+}
+
+/// By their bytes.
+impl<T> PartialEq for Lazy<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.body == other.body
+    }
+}
+impl<T> Eq for Lazy<T> {}
+
+impl<T> fmt::Debug for Lazy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lazy")
+            .field("head", &self.head)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What is kept of a text: all but `cut`, and `type_meta` behind the first brace.
+struct Parts<'a> {
+    text: &'a str,
+    cut: Range<usize>,
+    type_meta: String,
+}
+
+impl Parts<'_> {
+    fn join(self) -> Box<str> {
+        let Self { text, cut, type_meta } = self;
+        if cut.is_empty() && type_meta.is_empty() {
+            return text.into();
+        }
+        let brace = if type_meta.is_empty() { 0 } else { text.find('{').map_or(0, |at| at + 1) };
+        let mut kept = String::with_capacity(text.len() - cut.len() + type_meta.len());
+        kept.push_str(&text[..brace]);
+        kept.push_str(&type_meta);
+        kept.push_str(&text[brace..cut.start.max(brace)]);
+        kept.push_str(&text[cut.end.max(brace)..]);
+        kept.into_boxed_str()
+    }
+}
+
+fn type_meta(api_version: &str, kind: &str, text: &str) -> String {
+    let is_empty = text.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with('}'));
+    let comma = if is_empty { "" } else { "," };
+    format!("\"apiVersion\":{},\"kind\":{}{comma}", serde_json::json!(api_version), serde_json::json!(kind))
+}
+
+/// Where a member with that value lies in `text`, its key and one comma with it. `value` is a part of `text`.
+fn member_of(text: &str, value: &str) -> Range<usize> {
+    let start = value.as_ptr() as usize - text.as_ptr() as usize;
+    let end = start + value.len();
+    let before = text[..start].trim_end().strip_suffix(':').map(str::trim_end);
+    let Some(before) = before.and_then(|before| before.strip_suffix("\"managedFields\"")) else {
+        // The key is written in another way, with escapes: only what weighs is cut, the list's inside.
+        let is_list = value.starts_with('[');
+        return if is_list { start + 1..end - 1 } else { 0..0 };
+    };
+    if let Some(before) = before.trim_end().strip_suffix(',') {
+        return before.len()..end;
+    }
+    let after = text[end..].trim_start();
+    let end = text.len() - after.strip_prefix(',').unwrap_or(after).len();
+    before.len()..end
+}
+
+/// What is read of the top level.
+struct Top<'de> {
+    head: Head,
+    has_type: bool,
+    managed_fields: Option<&'de RawValue>,
+}
+
+struct TopSeed {
+    skip_managed_fields: bool,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(field_identifier, rename_all = "camelCase")]
+enum Field {
+    ApiVersion,
+    Kind,
+    Metadata,
+    #[serde(other)]
+    Other,
+}
+
+impl<'de> DeserializeSeed<'de> for TopSeed {
+    type Value = Top<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Top<'de>, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TopSeed {
+    type Value = Top<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top<'de>, A::Error> {
+        let (mut head, mut managed_fields, mut has_type) = (None, None, false);
+        while let Some(field) = map.next_key()? {
+            match field {
+                Field::Metadata => {
+                    // Of two, the last counts: where the first one's managedFields lie does not matter.
+                    managed_fields = None;
+                    let managed = self.skip_managed_fields.then_some(&mut managed_fields);
+                    head = Some(map.next_value_seed(HeadVisitor { managed_fields: managed })?);
+                }
+                Field::ApiVersion | Field::Kind => {
+                    has_type |= map.next_value::<Option<IgnoredAny>>()?.is_some();
+                }
+                Field::Other => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        let head = head.ok_or_else(|| serde::de::Error::missing_field("metadata"))?;
+        Ok(Top { head, has_type, managed_fields })
     }
 }

@@ -38,7 +38,7 @@ mod status;
 mod status_error;
 
 pub use api_error::{ApiError, BoxError, BrokenKind, ConnectKind};
-pub use api_resource::{ApiResource, Kind, Scope, ScopeOf};
+pub use api_resource::{ApiResource, Kind, Scope, ScopeOf, parse_api_version};
 pub use decode::{Decode, DecodeContext, DecodeError};
 pub use dynamic::DynamicObject;
 pub use event::{Bookmark, EventKind, WatchEvent};

@@ -8,7 +8,7 @@ use std::fmt;
 /// Equality is that of the text. Order is partial and only of meaning within one kind of resource: see
 /// [`ResourceVersion::compare`].
 #[derive(Clone, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-#[serde(transparent)]
+#[serde(from = "Option<Box<str>>")]
 pub struct ResourceVersion(Box<str>);
 
 impl ResourceVersion {
@@ -51,6 +51,11 @@ pub struct ResourceVersionError {
 impl From<&str> for ResourceVersion {
     fn from(text: &str) -> Self {
         Self(text.into())
+    }
+}
+impl From<Option<Box<str>>> for ResourceVersion {
+    fn from(text: Option<Box<str>>) -> Self {
+        Self(text.unwrap_or_default())
     }
 }
 impl From<String> for ResourceVersion {
