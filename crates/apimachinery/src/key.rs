@@ -15,7 +15,8 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of `name` in `namespace`; an empty namespace is none.
+    /// The key of `name` in `namespace`; an empty namespace is none. Neither holds a slash in any cluster; if one does,
+    /// the first slash of the text is the one that splits it.
     pub fn new(namespace: &str, name: &str) -> Self {
         if namespace.is_empty() {
             return Self { text: name.into() };
