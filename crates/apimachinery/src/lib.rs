@@ -56,6 +56,6 @@ pub use options::{
 pub use partial::PartialObjectMetadata;
 pub use reason::{Reason, cause};
 pub use resource_version::{ResourceVersion, ResourceVersionError};
-pub use selector::{FieldSelector, LabelSelector, SelectorError};
+pub use selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement, SelectorError};
 pub use status::{Status, StatusCause, StatusDetails};
 pub use status_error::{StatusError, UnexpectedObject};

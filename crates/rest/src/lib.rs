@@ -33,7 +33,10 @@ mod watch;
 
 pub use api::{Api, list_all};
 pub use client::Client;
-pub use config::{Auth, ClientConfig, ConnectionOptions, Impersonation, Pem, Proxy, Secret, TlsOptions};
+pub use config::{
+    Auth, ClientConfig, ConnectionOptions, ExecConfig, ExecVersion, Impersonation, InteractiveMode, Pem,
+    Proxy, ProxyEnvironment, Secret, TlsOptions,
+};
 pub use error::ConfigError;
 pub use http::Method;
 pub use retry::{ConflictRetry, RetryPolicy, retry_on_conflict};

@@ -3,6 +3,8 @@
 //! A configuration is a plain value. It comes from a kubeconfig, from the environment of a pod, or from your own
 //! hands; nothing is read after it has been made, except the files that it names (certificates, tokens).
 
+mod exec;
+mod proxy_env;
 mod secret;
 mod server;
 
@@ -11,6 +13,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use exec::{ExecConfig, ExecVersion, InteractiveMode};
+pub use proxy_env::ProxyEnvironment;
 pub use secret::Secret;
 pub(crate) use server::Server;
 
@@ -94,6 +98,8 @@ pub enum Auth {
         /// The password.
         password: Secret,
     },
+    /// Whatever this program prints.
+    Exec(Box<ExecConfig>),
 }
 
 /// As whom we act. A server lets only those do it who may `impersonate`.
@@ -118,6 +124,8 @@ pub enum Proxy {
     None,
     /// Through this proxy, whatever the environment says: `http://proxy:3128`.
     Url(Secret),
+    /// As these variables say.
+    Environment(ProxyEnvironment),
 }
 
 /// Sockets: times and numbers. The defaults are those of client-go (REST-TL-12, REST-TL-14).

@@ -51,8 +51,8 @@ impl Server {
         if authority.host().is_empty() {
             return Err("it names no host");
         }
-        let port_is_bad = authority.port().is_some() && authority.port_u16().is_none();
-        if port_is_bad || authority.as_str().ends_with(':') {
+        let after_host = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
+        if !after_host.is_empty() && authority.port_u16().is_none() {
             return Err("the port must be a number from 0 to 65535");
         }
         Ok(Server { tls, authority, prefix: path.trim_end_matches('/').to_owned() })
