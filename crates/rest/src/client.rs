@@ -37,8 +37,8 @@ impl Client {
 
     /// As [`new`](Self::new), with another idea of how requests are tried again.
     pub fn with_retries(config: ClientConfig, policy: RetryPolicy) -> Result<Self, ConfigError> {
-        let transport = Transport::new(&config)?;
-        let sender = Sender { transport, limiter: Limiter::new(config.qps, config.burst), policy };
+        let wire = Transport::new(&config)?;
+        let sender = Sender { wire, limiter: Limiter::new(config.qps, config.burst), policy };
         let inner = Inner {
             sender,
             server: config.server,

@@ -5,6 +5,8 @@ mod limiter;
 pub(crate) mod options;
 mod send;
 #[cfg(test)]
+mod send_tests;
+#[cfg(test)]
 mod tests;
 mod url;
 

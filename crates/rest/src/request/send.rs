@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::answer::{refusal, retry_after};
 use super::{Call, Limiter, invalid};
-use crate::chunks;
+use crate::chunks::{self, Chunks};
 use crate::retry::{Next, Outcome, Retry, RetryPolicy};
 use crate::transport::{Body, Mode, Transport};
 
@@ -24,24 +24,49 @@ const DRAIN_LIMIT: usize = 2048;
 /// The largest answer that is not a list.
 const ANSWER_LIMIT: usize = 64 * 1024 * 1024;
 
+/// What carries one attempt: the transport, or a test.
+pub(crate) trait Wire: Send + Sync {
+    /// The bytes of an answer.
+    type Body: Chunks;
+
+    /// One attempt. An answer of any status is `Ok`.
+    fn send(
+        &self,
+        request: http::Request<Bytes>,
+        mode: Mode,
+    ) -> impl Future<Output = Result<http::Response<Self::Body>, ApiError>> + Send;
+}
+
+impl Wire for Transport {
+    type Body = Body;
+
+    async fn send(
+        &self,
+        request: http::Request<Bytes>,
+        mode: Mode,
+    ) -> Result<http::Response<Body>, ApiError> {
+        Transport::send(self, request, mode).await
+    }
+}
+
 /// Sends calls.
 #[derive(Debug)]
-pub(crate) struct Sender {
-    pub(crate) transport: Transport,
+pub(crate) struct Sender<W = Transport> {
+    pub(crate) wire: W,
     pub(crate) limiter: Limiter,
     pub(crate) policy: RetryPolicy,
 }
 
 /// A success whose body has not been read yet.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Answer<B = Body> {
     pub(crate) code: u16,
     pub(crate) headers: HeaderMap,
-    pub(crate) body: Body,
+    pub(crate) body: B,
     deadline: Option<Instant>,
 }
 
-impl Answer {
+impl<B: Chunks> Answer<B> {
     /// All of the body.
     pub(crate) async fn whole(&mut self) -> Result<Bytes, ApiError> {
         within(self.deadline, "reading the answer", chunks::whole(&mut self.body, ANSWER_LIMIT)).await?
@@ -53,10 +78,10 @@ impl Answer {
     }
 }
 
-impl Sender {
+impl<W: Wire> Sender<W> {
     /// The answer to `call`, if it is a success; everything else is an error. `None`: a watch that could not be opened
     /// because connections kept breaking; it counts as one that has ended (REST-RT-12).
-    pub(crate) async fn send(&self, call: &Call<'_>) -> Result<Option<Answer>, ApiError> {
+    pub(crate) async fn send(&self, call: &Call<'_>) -> Result<Option<Answer<W::Body>>, ApiError> {
         // The first attempt of a watch does not wait (REST-FC-02), and the time limit counts from here (REST-RQ-09).
         if !call.is_watch {
             self.limiter.acquire().await?;
@@ -65,10 +90,10 @@ impl Sender {
         let deadline = call.limit.map(|limit| Instant::now() + limit);
         let mut retry = Retry::new(self.policy, call.class());
         let mut random = Random::unseeded();
-        let mut earlier: Option<ApiError> = None;
+        let mut earlier = Earlier::default();
         loop {
             let request = call.request().map_err(|error| invalid(error.to_string()))?;
-            let attempt = within(deadline, "the request", self.transport.send(request, mode)).await;
+            let attempt = within(deadline, "the request", self.wire.send(request, mode)).await;
             let attempt = match attempt {
                 Ok(attempt) => attempt,
                 Err(timeout) => return Err(after(timeout, earlier)),
@@ -100,14 +125,14 @@ impl Sender {
                     };
                     let error: ApiError = refusal(code, &headers, &front, call.about).into();
                     let Next::After(wait) = next else { return Err(error) };
-                    earlier = Some(error);
+                    earlier.note(error);
                     wait
                 }
                 Err(error) => {
                     tracing::debug!(verb = call.verb, url = call.url, %error, "no answer");
                     match retry.handle(Outcome::Failed(&error), &mut random) {
                         Next::After(wait) => {
-                            earlier = Some(error);
+                            earlier.note(error);
                             wait
                         }
                         Next::GiveUp if call.is_watch => return Ok(None),
@@ -141,7 +166,7 @@ fn log(call: &Call<'_>, retry: &Retry, code: u16) {
 }
 
 /// Reads what is left of a short body, so that its connection can be used again; the bytes serve the error.
-async fn drain(headers: &HeaderMap, body: &mut Body) -> Vec<u8> {
+async fn drain(headers: &HeaderMap, body: &mut impl Chunks) -> Vec<u8> {
     let length = headers.get(http::header::CONTENT_LENGTH);
     let length = length.and_then(|value| value.to_str().ok()).and_then(|value| value.parse::<usize>().ok());
     if length.is_some_and(|length| length > DRAIN_LIMIT) {
@@ -166,10 +191,33 @@ fn timed_out(during: &'static str) -> ApiError {
     ApiError::Timeout { during, earlier: None }
 }
 
+/// What went wrong before the last attempt: the latest error, and the latest that reads otherwise.
+#[derive(Debug, Default)]
+struct Earlier {
+    last: Option<ApiError>,
+    other: Option<ApiError>,
+}
+
+impl Earlier {
+    fn note(&mut self, error: ApiError) {
+        if let Some(last) = self.last.take()
+            && why(&last) != why(&error)
+        {
+            self.other = Some(last);
+        }
+        self.last = Some(error);
+    }
+
+    /// The latest that reads otherwise than this one.
+    fn than(self, error: &ApiError) -> Option<ApiError> {
+        self.last.filter(|last| why(last) != why(error)).or(self.other)
+    }
+}
+
 /// The error, and the one before it, so that a late timeout does not hide the refusal that led to it (REST-RT-11,
 /// REST-RT-13).
-fn after(error: ApiError, earlier: Option<ApiError>) -> ApiError {
-    let Some(earlier) = earlier else { return error };
+fn after(error: ApiError, earlier: Earlier) -> ApiError {
+    let Some(earlier) = earlier.than(&error) else { return error };
     match error {
         ApiError::Timeout { during, earlier: None } => {
             ApiError::Timeout { during, earlier: Some(Box::new(earlier)) }
@@ -184,6 +232,14 @@ fn after(error: ApiError, earlier: Option<ApiError>) -> ApiError {
     }
 }
 
+/// The text that tells one error from another: the cause, where the error itself only says what was being done.
+fn why(error: &ApiError) -> String {
+    match error {
+        ApiError::Broken { source, .. } | ApiError::Connect { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
+}
+
 /// A cause, and what had gone wrong before it.
 #[derive(Debug, thiserror::Error)]
 #[error("{last}; before that: {earlier}")]
@@ -195,13 +251,5 @@ struct Both {
 }
 
 fn both(cause: BoxError, earlier: &ApiError) -> BoxError {
-    let last = cause.to_string();
-    let earlier = match earlier {
-        ApiError::Broken { source, .. } | ApiError::Connect { source, .. } => source.to_string(),
-        other => other.to_string(),
-    };
-    if last == earlier {
-        return cause;
-    }
-    Box::new(Both { last, earlier, cause })
+    Box::new(Both { last: cause.to_string(), earlier: why(earlier), cause })
 }
