@@ -54,6 +54,12 @@ pub(crate) enum Kept<In, Out> {
     Transformed(Transform<In, Out>),
 }
 
+impl<In, Out> Kept<In, Out> {
+    fn can_fail(&self) -> bool {
+        matches!(self, Self::Transformed(_))
+    }
+}
+
 /// How many undecodable objects are remembered as told.
 const MAX_TOLD: usize = 10_000;
 
@@ -243,22 +249,26 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
         if !self.told.is_empty() {
             self.told.remove(&object.key());
         }
-        let delta = match kind {
-            EventKind::Added => self.transformed(object).map(Delta::Added),
-            EventKind::Modified => self.transformed(object).map(Delta::Updated),
-            EventKind::Deleted => {
-                let key = object.key();
-                self.transformed(object).map(Delta::Deleted).or_else(|error| {
-                    // It is gone, whatever the transform thinks of it.
-                    self.cycle.tell(error);
-                    Ok(Delta::DeletedKey(key))
-                })
+        // It is gone, whatever the transform thinks of it.
+        let gone = (kind == EventKind::Deleted && self.transform.can_fail())
+            .then(|| (object.key(), ResourceVersion::from(object.resource_version())));
+        match (self.transformed(object), kind) {
+            (Ok(object), EventKind::Added) => self.deltas.push_back(Delta::Added(object)),
+            (Ok(object), EventKind::Modified) => self.deltas.push_back(Delta::Updated(object)),
+            (Ok(object), EventKind::Deleted) => self.deltas.push_back(Delta::Deleted(object)),
+            (Err(error), _) => {
+                self.cycle.tell(error);
+                if let Some((key, version)) = gone {
+                    self.deleted_by_key(key, Some(version));
+                }
             }
-        };
-        match delta {
-            Ok(delta) => self.deltas.push_back(delta),
-            Err(error) => self.cycle.tell(error),
         }
+    }
+
+    /// The bookmark tells the version that a key cannot.
+    fn deleted_by_key(&mut self, key: ObjectKey, version: Option<ResourceVersion>) {
+        self.deltas.push_back(Delta::DeletedKey(key));
+        self.deltas.extend(version.filter(|version| !version.is_empty()).map(Delta::Bookmark));
     }
 
     fn bookmark(&mut self, now: Instant, bookmark: Bookmark) {
@@ -295,8 +305,7 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
                 self.unreadable.insert(key);
             }
             (Place::Forward, EventKind::Deleted) => {
-                self.deltas.push_back(Delta::DeletedKey(key));
-                self.deltas.extend(version.map(Delta::Bookmark));
+                self.deleted_by_key(key, version);
             }
             _ => {}
         }

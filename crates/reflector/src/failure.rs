@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apimachinery::{ApiError, BrokenKind, ConnectKind, Status, StatusError};
+use apimachinery::{ApiError, BrokenKind};
 
 use crate::config::MAX_RETRY_AFTER;
 
@@ -27,31 +27,24 @@ pub(crate) enum Failure {
 
 impl Failure {
     pub(crate) fn of(error: &ApiError) -> Self {
-        match error {
-            ApiError::Status(error) => Self::of_status(error.status()),
-            ApiError::Connect { kind: ConnectKind::Refused, .. } => Self::Busy,
-            // Reading it again would not make it smaller.
-            ApiError::Broken { kind: BrokenKind::TooLarge, .. } => Self::Other,
-            ApiError::Connect { .. } | ApiError::Broken { .. } | ApiError::Timeout { .. } => Self::Transport,
-            _ => Self::Other,
-        }
-    }
-
-    /// In every shape: the reason alone, the code alone, or both.
-    fn of_status(status: &Status) -> Self {
-        let code = status.code.unwrap_or(0);
-        let reason = status.reason.as_deref().unwrap_or_default();
-        if reason == "Expired" || reason == "Gone" || code == 410 {
-            return Self::Expired;
-        }
-        if is_too_large_version(status) {
-            return Self::TooLargeVersion;
-        }
-        match (reason, code) {
-            ("TooManyRequests", _) | (_, 429) => Self::Busy,
-            ("InternalError", _) | ("" | "Unknown", 500) => Self::Internal,
-            (_, 500..) => Self::Server,
-            _ => Self::Other,
+        if error.is_expired() {
+            Self::Expired
+        } else if error.is_too_large_resource_version() {
+            Self::TooLargeVersion
+        } else if error.is_too_many_requests() || error.is_connection_refused() {
+            Self::Busy
+        } else if error.is_internal_error() {
+            Self::Internal
+        } else {
+            match error {
+                ApiError::Status(refusal) if refusal.code() >= 500 => Self::Server,
+                // Reading it again would not make it smaller.
+                ApiError::Broken { kind: BrokenKind::TooLarge, .. } => Self::Other,
+                ApiError::Connect { .. } | ApiError::Broken { .. } | ApiError::Timeout { .. } => {
+                    Self::Transport
+                }
+                _ => Self::Other,
+            }
         }
     }
 
@@ -61,26 +54,7 @@ impl Failure {
     }
 }
 
-/// By its cause, or, from old servers, by the text of a timeout.
-fn is_too_large_version(status: &Status) -> bool {
-    const TEXT: &str = "Too large resource version";
-    let causes = status.details.as_ref().map_or(&[][..], |details| &details.causes);
-    let is_timeout = status.reason.as_deref() == Some("Timeout") || status.code == Some(504);
-    causes.iter().any(|cause| {
-        cause.reason.as_deref() == Some("ResourceVersionTooLarge")
-            || (is_timeout && cause.message.as_deref() == Some(TEXT))
-    }) || (is_timeout && status.message.as_deref().is_some_and(|message| message.contains(TEXT)))
-}
-
 /// Not before this long, says the server (CACHE +R4).
 pub(crate) fn retry_after(error: &ApiError) -> Duration {
-    let seconds = match error {
-        ApiError::Status(error) => retry_after_seconds(error),
-        _ => None,
-    };
-    seconds.map_or(Duration::ZERO, |seconds| Duration::from_secs(seconds.into()).min(MAX_RETRY_AFTER))
-}
-
-fn retry_after_seconds(error: &StatusError) -> Option<u32> {
-    error.status().details.as_ref()?.retry_after_seconds
+    error.suggests_delay().unwrap_or_default().min(MAX_RETRY_AFTER)
 }
