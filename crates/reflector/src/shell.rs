@@ -106,22 +106,28 @@ impl<S: ListWatch<In>, In: Object, Out: Object> Reflector<S, In, Out> {
     /// It starts no task: decoding, deciding and handing on happen where this future is polled. Cancel safe: dropped, it
     /// drops its request or stream and its timer, and the queue keeps what was handed on. A panic of the source or of
     /// the transform is the caller's (CACHE-R-34).
-    pub async fn run(self, sender: Sender<Out>) {
-        let what: Arc<str> = self.source.describe().into();
-        let watch_list = self.source.supports_watch_list();
-        let core = ReflectorCore::keeping(what, self.config, watch_list, self.jitter, self.kept);
-        let mut outlet = Outlet {
-            core,
-            sender,
-            held: None,
-            status: self.status,
-            progress: self.progress,
-            on_error: self.on_error,
-            on_handled: self.on_handled,
-            timer: Timer::default(),
-        };
-        // Nothing but the end of the receiver ends it.
-        let Err(Closed) = run(&self.source, &mut outlet).await;
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "so that a future that cannot be spawned does not compile here"
+    )]
+    pub fn run(self, sender: Sender<Out>) -> impl Future<Output = ()> + Send {
+        async move {
+            let what: Arc<str> = self.source.describe().into();
+            let watch_list = self.source.supports_watch_list();
+            let core = ReflectorCore::keeping(what, self.config, watch_list, self.jitter, self.kept);
+            let mut outlet = Outlet {
+                core,
+                sender,
+                held: None,
+                status: self.status,
+                progress: self.progress,
+                on_error: self.on_error,
+                on_handled: self.on_handled,
+                timer: Timer::default(),
+            };
+            // Nothing but the end of the receiver ends it.
+            let Err(Closed) = run(&self.source, &mut outlet).await;
+        }
     }
 }
 
@@ -263,13 +269,12 @@ impl<In: Object, Out: Object> Outlet<In, Out> {
 
     /// Waits until the core has something to do.
     async fn rest(&mut self) -> Result<(), Closed> {
-        // Before the wait: nothing changes it meanwhile, and a shared borrow of the core would not be `Send`.
-        let timeout = self.core.poll_timeout();
+        let until = self.core.poll_timeout();
         poll_fn(|cx| {
             if self.sender.poll_closed(cx).is_ready() {
                 return Poll::Ready(Err(Closed));
             }
-            self.timer.poll(cx, timeout).map(Ok)
+            self.timer.poll(cx, until).map(Ok)
         })
         .await?;
         self.core.handle_timeout(now());

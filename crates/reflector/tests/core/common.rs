@@ -79,8 +79,9 @@ impl World {
         let until = self.core.poll_timeout().expect("a rest has an end");
         let rest = until - now;
         assert!(!rest.is_zero());
-        self.core.handle_timeout(until - Duration::from_nanos(1));
-        assert_eq!(self.core.poll_request(until - Duration::from_nanos(1)), None, "not a moment early");
+        let early = now + rest.saturating_sub(Duration::from_nanos(1));
+        self.core.handle_timeout(early);
+        assert_eq!(self.core.poll_request(early), None, "not a moment early");
         self.now = until;
         self.core.handle_timeout(until);
         rest
@@ -154,7 +155,8 @@ pub(crate) fn word<T: Object>(delta: &Delta<T>) -> String {
             if !unreadable.is_empty() {
                 let mut keys: Vec<_> = unreadable.iter().map(ObjectKey::as_str).collect();
                 keys.sort_unstable();
-                text += &format!(" unreadable {}", keys.join(","));
+                text.push_str(" unreadable ");
+                text.push_str(&keys.join(","));
             }
             text + &format!(" at {resource_version}")
         }
@@ -244,7 +246,8 @@ pub(crate) fn chain(error: &ReflectorError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(error);
     while let Some(error) = cause {
-        text += &format!(": {error}");
+        text.push_str(": ");
+        text.push_str(&error.to_string());
         cause = error.source();
     }
     text

@@ -127,8 +127,7 @@ fn pages_that_expire_again_and_again_end_in_a_rest_after_a_bounded_number_of_req
     config.page_size = Some(1);
     let mut world = world(false, config);
     let mut requests = 0;
-    loop {
-        let Some(_) = world.request() else { break };
+    while world.request().is_some() {
         requests += 1;
         assert!(requests < 10, "an endless list");
         if requests % 2 == 1 {
