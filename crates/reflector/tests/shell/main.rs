@@ -102,7 +102,7 @@ async fn it_lists_watches_and_hands_on_and_publishes_the_version_after_that() {
     assert_eq!(running.batch().await, ["replaced 2 at 10"]);
     running.phase(Phase::Watching).await;
     events.send(Ok(WatchEvent::Added(object("c", 11)))).expect("it reads");
-    events.send(bookmark("12", false)).expect("it reads");
+    events.send(Ok(bookmark("12", false))).expect("it reads");
     assert_eq!(running.batch().await, ["added c@11"]);
     assert_eq!(running.batch().await, ["bookmark 12"]);
     settle().await;
@@ -120,7 +120,7 @@ async fn the_stream_of_the_initial_events_goes_on_as_the_watch() {
     let events = source.script.then_stream();
     let mut running = start(&source, 100);
     events.send(Ok(WatchEvent::Added(object("a", 1)))).expect("it reads");
-    events.send(bookmark("10", true)).expect("it reads");
+    events.send(Ok(bookmark("10", true))).expect("it reads");
     assert_eq!(running.batch().await, ["replaced 1 at 10"]);
     events.send(Ok(WatchEvent::Modified(object("a", 11)))).expect("it reads");
     assert_eq!(running.batch().await, ["updated a@11"]);

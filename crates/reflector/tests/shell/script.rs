@@ -173,6 +173,6 @@ pub(crate) fn page(names: &[&str], version: &str) -> Answer {
     })
 }
 
-pub(crate) fn bookmark(version: &str, initial_events_end: bool) -> Event {
-    Ok(WatchEvent::Bookmark(Bookmark { resource_version: version.into(), initial_events_end }))
+pub(crate) fn bookmark(version: &str, initial_events_end: bool) -> WatchEvent<ConfigMap> {
+    WatchEvent::Bookmark(Bookmark { resource_version: version.into(), initial_events_end })
 }
