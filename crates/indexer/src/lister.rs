@@ -7,9 +7,7 @@ use std::panic::Location;
 use std::sync::atomic::Ordering as Atomic;
 use std::sync::{Arc, RwLockReadGuard};
 
-use apimachinery::{
-    ApiResource, Kind, Object, ObjectKey, ResourceVersion, Status, StatusDetails, StatusError,
-};
+use apimachinery::{ApiResource, Kind, LabelSelector, Object, ObjectKey, ResourceVersion, StatusError};
 
 use crate::cache::Cache;
 use crate::error::WaitError;
@@ -67,6 +65,26 @@ impl<T: Object> Lister<T> {
         let mut objects = Vec::with_capacity(content.count_in_namespace(namespace));
         objects.extend(content.in_namespace(namespace).map(|entry| entry.object.clone()));
         objects
+    }
+
+    /// The objects whose labels match. A selector that matches nothing does not touch the cache (CACHE-L-01), one that
+    /// matches everything looks at no label (CACHE-L-02).
+    pub fn select(&self, selector: &LabelSelector) -> Vec<Arc<T>> {
+        self.select_in_namespace("", selector)
+    }
+
+    /// The objects of one namespace whose labels match; those of all for `""`.
+    pub fn select_in_namespace(&self, namespace: &str, selector: &LabelSelector) -> Vec<Arc<T>> {
+        if selector.is_nothing() {
+            return Vec::new();
+        }
+        if selector.is_everything() {
+            return self.in_namespace(namespace);
+        }
+        let content = self.shared.read();
+        let matching =
+            content.in_namespace(namespace).filter(|entry| selector.matches(entry.object.meta().labels()));
+        matching.map(|entry| entry.object.clone()).collect()
     }
 
     /// All keys.
@@ -212,17 +230,5 @@ impl<T: Object> std::fmt::Debug for Snapshot<'_, T> {
 }
 
 fn not_found(resource: &ApiResource, key: &str) -> StatusError {
-    let name = key.split_once('/').map_or(key, |(_, name)| name);
-    StatusError::new(Status {
-        status: Some("Failure".to_owned()),
-        message: Some(format!("{} \"{name}\" not found", resource.group_resource())),
-        reason: Some("NotFound".to_owned()),
-        code: Some(404),
-        details: Some(StatusDetails {
-            name: Some(name.to_owned()),
-            group: Some(resource.group.to_string()).filter(|group| !group.is_empty()),
-            kind: Some(resource.plural.to_string()),
-            ..StatusDetails::default()
-        }),
-    })
+    StatusError::not_found(resource, key.split_once('/').map_or(key, |(_, name)| name))
 }
