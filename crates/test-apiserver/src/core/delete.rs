@@ -106,7 +106,7 @@ impl Core {
         }
         let mut object = old.value();
         let is_graceful = match grace(resource, old, &mut object, options, now) {
-            Grace::Pending => return Ok(self.deletion(resource, old, false)),
+            Grace::Pending => return Ok(Self::deletion(resource, old, false)),
             Grace::Given => true,
             Grace::None => false,
         };
@@ -114,28 +114,28 @@ impl Core {
         let stays = is_graceful || has_finalizers || !strategy::is_finalized(resource, &object);
         if !stays {
             if options.dry_run {
-                return Ok(self.deletion(resource, old, true));
+                return Ok(Self::deletion(resource, old, true));
             }
             let last = self.remove(resource, old, None);
-            return Ok(self.deletion(resource, &last, true));
+            return Ok(Self::deletion(resource, &last, true));
         }
         if !is_graceful {
             mark_as_deleting(&mut object, now);
         }
         strategy::prepare_deleting(resource, &mut object);
         if object == old.value() {
-            return Ok(self.deletion(resource, old, false));
+            return Ok(Self::deletion(resource, old, false));
         }
         if options.dry_run {
             let object = Arc::new(Stored::new(resource, &object));
-            return Ok(self.deletion(resource, &object, false));
+            return Ok(Self::deletion(resource, &object, false));
         }
         let marked = self.commit(resource, object);
-        Ok(self.deletion(resource, &marked, false))
+        Ok(Self::deletion(resource, &marked, false))
     }
 
-    fn deletion(&self, resource: &Arc<ResourceInfo>, object: &Arc<Stored>, is_gone: bool) -> Deletion {
-        Deletion { object: self.served(resource, object), is_gone, resource: resource.clone() }
+    fn deletion(resource: &Arc<ResourceInfo>, object: &Arc<Stored>, is_gone: bool) -> Deletion {
+        Deletion { object: Self::served(resource, object), is_gone, resource: resource.clone() }
     }
 }
 

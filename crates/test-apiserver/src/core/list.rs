@@ -69,7 +69,7 @@ impl Core {
         let (mut items, mut last) = (Vec::new(), None);
         for (key, object) in found.by_ref() {
             if selection.matches(&resource, object) {
-                items.push(self.served(&resource, object));
+                items.push(Self::served(&resource, object));
             }
             if items.len() >= limit {
                 last = Some(key);

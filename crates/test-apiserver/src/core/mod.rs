@@ -9,19 +9,23 @@
 //!
 //! **Who must be woken.** After any operation, [`Core::poll_ready`] names the watches that have something new.
 
-#![expect(dead_code, reason = "custom resources come next")]
-
+mod apply;
 mod collection;
+mod definition;
 mod delete;
 mod dice;
 pub mod errors;
 mod housekeeping;
 mod list;
+mod lists;
+mod managed;
 mod patch;
 mod registry;
 mod scale;
+mod schema;
 mod selector;
 mod stored;
+mod strategic;
 mod strategy;
 mod validation;
 mod watch;
@@ -37,6 +41,7 @@ use serde_json::{Value, json};
 
 use collection::Collection;
 use dice::Dice;
+use housekeeping::Chores;
 use registry::Registry;
 use watch::Watcher;
 
@@ -146,6 +151,7 @@ pub struct Core {
     watchers: BTreeMap<WatchId, Watcher>,
     ready: VecDeque<WatchId>,
     last_watch: u64,
+    chores: Chores,
 }
 
 impl Core {
@@ -166,6 +172,7 @@ impl Core {
             watchers: BTreeMap::new(),
             ready: VecDeque::new(),
             last_watch: 0,
+            chores: Chores::default(),
             options,
         };
         for name in ["default", "kube-node-lease", "kube-public", "kube-system"] {
@@ -207,10 +214,10 @@ impl Core {
         let stored = self.find(&resource, target, name)?;
         match target.subresource.as_deref() {
             Some("scale") => {
-                let scale = scale::scale_of(&resource, &self.served(&resource, stored).value())?;
+                let scale = scale::scale_of(&resource, &Self::served(&resource, stored).value())?;
                 Ok(Arc::new(Stored::new(&resource, &scale)))
             }
-            _ => Ok(self.served(&resource, stored)),
+            _ => Ok(Self::served(&resource, stored)),
         }
     }
 
@@ -243,9 +250,9 @@ impl Core {
     }
 
     /// The object in the version that was asked for.
-    fn served(&self, resource: &ResourceInfo, stored: &Arc<Stored>) -> Arc<Stored> {
+    fn served(resource: &ResourceInfo, stored: &Arc<Stored>) -> Arc<Stored> {
         let api_version = resource.api_version();
-        if self.collections[resource.collection.0].api_version == api_version {
+        if stored.api_version() == api_version {
             return stored.clone();
         }
         let mut value = stored.value();
@@ -272,11 +279,15 @@ impl Core {
 
     /// When to call [`Core::handle_timeout`] if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Timestamp> {
-        self.watch_timeout()
+        let pod = self.chores.next_pod().filter(|_| self.options.kubelet);
+        self.watch_timeout().into_iter().chain(pod).min()
     }
 
     /// Sends bookmarks, ends watches and lets pods go whose time has come.
     pub fn handle_timeout(&mut self, now: Timestamp) {
+        if self.options.kubelet {
+            self.handle_pod_timeout(now);
+        }
         self.handle_watch_timeout(now);
     }
 }

@@ -113,7 +113,7 @@ impl Core {
             let error = FieldError::invalid("spec.replicas", &json!(replicas), why);
             return Err(errors::invalid_kind("autoscaling", "Scale", old.name(), &[error]));
         }
-        let mut object = self.served(resource, old).value();
+        let mut object = Self::served(resource, old).value();
         if !set(&mut object, &paths.spec_replicas, json!(replicas)) {
             return Err(errors::internal("the replicas of the object cannot be set"));
         }

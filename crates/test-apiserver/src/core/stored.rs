@@ -11,6 +11,7 @@ use super::ResourceInfo;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stored {
     bytes: Bytes,
+    api_version: Box<str>,
     name: Box<str>,
     namespace: Box<str>,
     uid: Box<str>,
@@ -18,7 +19,6 @@ pub struct Stored {
     labels: BTreeMap<String, String>,
     selectable: Box<[String]>,
     owners: Box<[String]>,
-    finalizers: u32,
     deleting: bool,
 }
 
@@ -30,6 +30,7 @@ impl Stored {
         let owners = meta["ownerReferences"].as_array().into_iter().flatten();
         Self {
             bytes: Bytes::from(value.to_string()),
+            api_version: value["apiVersion"].as_str().unwrap_or_default().into(),
             name: text("name").into(),
             namespace: text("namespace").into(),
             uid: text("uid").into(),
@@ -39,9 +40,6 @@ impl Stored {
                 .collect(),
             selectable: resource.selectable.iter().map(|path| text_at(value, path)).collect(),
             owners: owners.filter_map(|owner| owner["uid"].as_str().map(str::to_owned)).collect(),
-            finalizers: meta["finalizers"]
-                .as_array()
-                .map_or(0, |list| u32::try_from(list.len()).unwrap_or(u32::MAX)),
             deleting: meta["deletionTimestamp"].is_string(),
         }
     }
@@ -54,6 +52,10 @@ impl Stored {
     /// The object as a tree, parsed now. Costs some 6 µs a KB: list and watch do not need it.
     pub fn value(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or(Value::Null)
+    }
+
+    pub(crate) fn api_version(&self) -> &str {
+        &self.api_version
     }
 
     /// `metadata.name`.
@@ -89,10 +91,6 @@ impl Stored {
     /// The uids in `metadata.ownerReferences`.
     pub fn owners(&self) -> &[String] {
         &self.owners
-    }
-
-    pub(crate) fn has_finalizers(&self) -> bool {
-        self.finalizers > 0
     }
 
     /// Where the object stands in its collection: `namespace/name`, or `name`; lists are in the order of these texts.

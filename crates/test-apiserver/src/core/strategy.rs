@@ -92,6 +92,9 @@ pub(crate) fn prepare_create(resource: &ResourceInfo, object: &mut Value) {
         ("", "services") | ("networking.k8s.io", "ingresses") => {
             object["status"] = json!({"loadBalancer": {}});
         }
+        ("apiextensions.k8s.io", "customresourcedefinitions") => {
+            object["status"] = super::definition::first_status(object);
+        }
         _ => {}
     }
     default(resource, object);
@@ -134,6 +137,7 @@ pub(crate) fn prepare_status_update(resource: &ResourceInfo, old: &Value, object
         kept["metadata"]["managedFields"] = managed.clone();
     }
     *object = kept;
+    default(resource, object);
 }
 
 fn is_changed(resource: &ResourceInfo, old: &Value, object: &Value) -> bool {
@@ -173,7 +177,10 @@ fn fill(object: &mut Value, field: &str, value: Value) {
 
 /// Defaults, as far as clients and controllers look at them.
 fn default(resource: &ResourceInfo, object: &mut Value) {
-    if resource.custom {
+    if let Some(schema) = &resource.schema {
+        // A dropped field is no error unless the request says so; then it was refused before.
+        super::schema::prune(object, schema, &mut Vec::new());
+        super::schema::default(object, schema);
         return;
     }
     match (resource.group.as_str(), resource.plural.as_str()) {
@@ -184,6 +191,7 @@ fn default(resource: &ResourceInfo, object: &mut Value) {
             default_pod(&mut object["spec"]);
         }
         ("", "services") => default_service(object),
+        ("apiextensions.k8s.io", "customresourcedefinitions") => super::definition::default(object),
         ("", "secrets") => {
             fill(object, "type", json!("Opaque"));
             fold_string_data(object);

@@ -98,11 +98,21 @@ pub(crate) fn check_create(resource: &ResourceInfo, object: &Value) -> Vec<Field
         check_name(resource, "metadata.name", name, name, &mut found);
     }
     check_metadata(object, &mut found);
+    check_kind(resource, object, &mut found);
     found
 }
 
+fn check_kind(resource: &ResourceInfo, object: &Value, found: &mut Vec<FieldError>) {
+    if resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        super::definition::check(object, found);
+    }
+    if let Some(schema) = &resource.schema {
+        super::schema::check(object, schema, found);
+    }
+}
+
 /// What is wrong with the new state of an object.
-pub(crate) fn check_update(_resource: &ResourceInfo, old: &Value, object: &Value) -> Vec<FieldError> {
+pub(crate) fn check_update(resource: &ResourceInfo, old: &Value, object: &Value) -> Vec<FieldError> {
     let mut found = Vec::new();
     let immutable = "field is immutable";
     for field in ["name", "namespace", "deletionGracePeriodSeconds"] {
@@ -133,6 +143,7 @@ pub(crate) fn check_update(_resource: &ResourceInfo, old: &Value, object: &Value
         }
     }
     check_metadata(object, &mut found);
+    check_kind(resource, object, &mut found);
     found
 }
 

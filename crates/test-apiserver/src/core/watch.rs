@@ -175,7 +175,7 @@ impl Core {
             other => watcher.ending = other,
         }
         if let Some(object) = watcher.initial.pop_front() {
-            let object = self.served(&self.watchers[&id].resource, &object);
+            let object = Self::served(&watcher.resource, &object);
             return Polled::Frame(WatchFrame::Added(object));
         }
         if let Some(version) = watcher.initial_end.take() {
@@ -189,7 +189,7 @@ impl Core {
                     watcher.cursor = change.version;
                     if let Some(frame) = watcher.frame(change) {
                         let resource = watcher.resource.clone();
-                        return Polled::Frame(self.served_frame(&resource, frame));
+                        return Polled::Frame(Self::served_frame(&resource, frame));
                     }
                     debug_assert!(seen < watcher.cursor);
                 }
@@ -306,11 +306,11 @@ impl Core {
         }
     }
 
-    fn served_frame(&self, resource: &ResourceInfo, frame: WatchFrame) -> WatchFrame {
+    fn served_frame(resource: &ResourceInfo, frame: WatchFrame) -> WatchFrame {
         match frame {
-            WatchFrame::Added(object) => WatchFrame::Added(self.served(resource, &object)),
-            WatchFrame::Modified(object) => WatchFrame::Modified(self.served(resource, &object)),
-            WatchFrame::Deleted(object) => WatchFrame::Deleted(self.served(resource, &object)),
+            WatchFrame::Added(object) => WatchFrame::Added(Self::served(resource, &object)),
+            WatchFrame::Modified(object) => WatchFrame::Modified(Self::served(resource, &object)),
+            WatchFrame::Deleted(object) => WatchFrame::Deleted(Self::served(resource, &object)),
             other => other,
         }
     }

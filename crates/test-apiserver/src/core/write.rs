@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use apimachinery::{CreateOptions, PatchOptions, StatusError, UpdateOptions};
+use apimachinery::{CreateOptions, FieldValidation, PatchOptions, StatusError, UpdateOptions};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::errors::{self, FieldError};
 use super::registry::ResourceInfo;
 use super::stored::{Stored, key};
-use super::{Core, Target, strategy, validation};
+use super::{Core, Target, managed, schema, strategy, validation};
 
 /// What a write did.
 #[derive(Debug, Clone)]
@@ -27,17 +27,43 @@ pub struct Written {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Writer<'a> {
     pub(crate) manager: Option<&'a str>,
+    /// Whether the object says already who owns what.
+    pub(crate) is_apply: bool,
     pub(crate) is_dry_run: bool,
+    /// Whether a field that is not known is refused.
+    pub(crate) is_strict: bool,
     pub(crate) now: Timestamp,
 }
 
 impl<'a> Writer<'a> {
     pub(crate) fn new(options: &'a CreateOptions, now: Timestamp) -> Self {
-        Self { manager: options.field_manager.as_deref(), is_dry_run: options.dry_run, now }
+        Self {
+            manager: options.field_manager.as_deref(),
+            is_apply: false,
+            is_dry_run: options.dry_run,
+            is_strict: options.field_validation == Some(FieldValidation::Strict),
+            now,
+        }
     }
 
-    pub(crate) fn of_patch(options: &'a PatchOptions, now: Timestamp) -> Self {
-        Self { manager: options.field_manager.as_deref(), is_dry_run: options.dry_run, now }
+    /// The control plane itself.
+    pub(crate) fn control_plane(now: Timestamp) -> Writer<'static> {
+        let manager = Some("kube-controller-manager");
+        Writer { manager, is_apply: false, is_dry_run: false, is_strict: false, now }
+    }
+
+    pub(crate) fn of_patch(options: &'a PatchOptions, is_apply: bool, now: Timestamp) -> Self {
+        Self {
+            manager: options.field_manager.as_deref(),
+            is_apply,
+            is_dry_run: options.dry_run,
+            is_strict: options.field_validation == Some(FieldValidation::Strict),
+            now,
+        }
+    }
+
+    fn manager(&self) -> &str {
+        self.manager.filter(|name| !name.is_empty()).unwrap_or("unknown")
     }
 }
 
@@ -112,7 +138,7 @@ impl Core {
             _ => return Err(errors::modified(&resource, name)),
         }
         let object = self.replace(&resource, target.subresource.as_deref(), &old, object, writer)?;
-        Ok(Written { object: self.served(&resource, &object), created: false })
+        Ok(Written { object: Self::served(&resource, &object), created: false })
     }
 
     /// What every body must be: of the right kind, in the right namespace.
@@ -207,7 +233,9 @@ impl Core {
         if strategy::keeps_generation(resource) {
             meta.insert("generation".to_owned(), json!(1));
         }
+        check_known(resource, &object, writer)?;
         strategy::prepare_create(resource, &mut object);
+        self.check_definition_stays(resource)?;
         let found = validation::check_create(resource, &object);
         if !found.is_empty() {
             return Err(errors::invalid(resource, &name, &found));
@@ -216,12 +244,18 @@ impl Core {
         if self.collections[resource.collection.0].get(&key).is_some() {
             return Err(errors::already_exists(resource, &name));
         }
+        if !self.options.managed_fields {
+            metadata(&mut object).remove("managedFields");
+        } else if !writer.is_apply {
+            metadata(&mut object).remove("managedFields");
+            managed::record_update(resource, None, &mut object, writer.manager(), "", writer.now);
+        }
         if writer.is_dry_run {
             let object = Arc::new(Stored::new(resource, &object));
             return Ok(Written { object, created: true });
         }
         let stored = self.commit(resource, object);
-        Ok(Written { object: self.served(resource, &stored), created: true })
+        Ok(Written { object: Self::served(resource, &stored), created: true })
     }
 
     /// Replacement proper: `object` is what the caller wants, its version already compared.
@@ -233,7 +267,7 @@ impl Core {
         mut object: Value,
         writer: Writer<'_>,
     ) -> Result<Arc<Stored>, StatusError> {
-        let before = self.served(resource, old).value();
+        let before = Self::served(resource, old).value();
         let meta = metadata(&mut object);
         let past = &before["metadata"];
         // What no update can change: it is taken from the past whatever the body says.
@@ -247,6 +281,7 @@ impl Core {
             meta.entry("deletionGracePeriodSeconds").or_insert_with(|| seconds.clone());
         }
         meta.remove("selfLink");
+        check_known(resource, &object, writer)?;
         if subresource == Some("status") {
             strategy::prepare_status_update(resource, &before, &mut object);
         } else {
@@ -256,6 +291,7 @@ impl Core {
         if !found.is_empty() {
             return Err(errors::invalid(resource, old.name(), &found));
         }
+        self.own(resource, subresource, &before, &mut object, writer);
         let is_finalized = old.is_deleting()
             && before["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
             && is_empty_list(&object["metadata"]["finalizers"])
@@ -274,6 +310,23 @@ impl Core {
         let stored = self.commit(resource, object);
         self.housekeep(writer.now);
         Ok(stored)
+    }
+
+    /// Settles who owns what after an update.
+    fn own(
+        &self,
+        resource: &ResourceInfo,
+        subresource: Option<&str>,
+        before: &Value,
+        object: &mut Value,
+        writer: Writer<'_>,
+    ) {
+        if !self.options.managed_fields {
+            metadata(object).remove("managedFields");
+        } else if !writer.is_apply {
+            let subresource = subresource.unwrap_or_default();
+            managed::record_update(resource, Some(before), object, writer.manager(), subresource, writer.now);
+        }
     }
 
     fn name(&mut self, resource: &ResourceInfo, object: &mut Value) {
@@ -322,6 +375,26 @@ impl Core {
         }
     }
 
+    /// No new objects of a definition that is being deleted.
+    fn check_definition_stays(&self, resource: &ResourceInfo) -> Result<(), StatusError> {
+        let Some(definitions) =
+            self.registry.any_version("apiextensions.k8s.io", "customresourcedefinitions")
+        else {
+            return Ok(());
+        };
+        let definition = self.collections[definitions.collection.0].get(&resource.group_resource());
+        if resource.custom && definition.is_some_and(|definition| definition.is_deleting()) {
+            let why = "create not allowed while custom resource definition is terminating";
+            return Err(errors::status(
+                405,
+                "MethodNotAllowed",
+                why.to_owned(),
+                Some(errors::about(resource, "")),
+            ));
+        }
+        Ok(())
+    }
+
     /// Stores a state, at the next version.
     pub(crate) fn commit(&mut self, resource: &ResourceInfo, mut object: Value) -> Arc<Stored> {
         self.version += 1;
@@ -330,6 +403,7 @@ impl Core {
         object["apiVersion"] = Value::String(collection.api_version.clone());
         let stored = Arc::new(Stored::new(resource, &object));
         let key = stored.key();
+        self.chores.note(resource, collection.get(&key).map(Arc::as_ref), &stored, &object);
         collection.put(key, stored.clone());
         self.wake_watchers_of(resource, stored.namespace());
         stored
@@ -349,9 +423,31 @@ impl Core {
         value["apiVersion"] = Value::String(collection.api_version.clone());
         let stored = Arc::new(Stored::new(resource, &value));
         collection.remove(&old.key(), stored.clone());
+        self.chores.forget(resource, old);
         self.wake_watchers_of(resource, stored.namespace());
         stored
     }
+}
+
+/// Refuses what the schema does not know, if the request is strict about it.
+pub(crate) fn check_known(
+    resource: &ResourceInfo,
+    object: &Value,
+    writer: Writer<'_>,
+) -> Result<(), StatusError> {
+    let Some(known) = resource.schema.as_ref().filter(|_| writer.is_strict) else { return Ok(()) };
+    let mut dropped = Vec::new();
+    schema::prune(&mut object.clone(), known, &mut dropped);
+    if dropped.is_empty() {
+        return Ok(());
+    }
+    let fields: Vec<_> = dropped.iter().map(|path| format!("unknown field {path:?}")).collect();
+    Err(errors::bad_request(format!(
+        "{kind} in version {version:?} cannot be handled as a {kind}: strict decoding error: {}",
+        fields.join(", "),
+        kind = resource.kind,
+        version = resource.version,
+    )))
 }
 
 pub(crate) fn metadata(object: &mut Value) -> &mut serde_json::Map<String, Value> {
