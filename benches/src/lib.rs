@@ -1,1 +1,3 @@
-//! Benchmarks.
+//! What the benchmarks share.
+
+pub mod usage;
