@@ -53,8 +53,11 @@ pub enum ConfigError {
         problem: String,
     },
     /// No file, no entry: there is nothing that says where the server is.
-    #[error("the configuration is empty: no kubeconfig names a server")]
-    Empty,
+    #[error("no server is configured: {why}")]
+    Empty {
+        /// What was found instead.
+        why: String,
+    },
     /// The environment of a pod is not there (`KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`).
     #[error("not in a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT must be set")]
     NotInCluster,
@@ -68,7 +71,6 @@ impl ConfigError {
         ConfigError::Invalid { field: field.into(), problem: problem.into() }
     }
 
-    #[allow(dead_code, reason = "the kubeconfig comes next")]
     /// One error for all of these; `None` for none.
     pub(crate) fn of(mut errors: Vec<ConfigError>) -> Option<Self> {
         match errors.len() {
@@ -80,7 +82,7 @@ impl ConfigError {
 
     /// Is nothing configured at all?
     pub fn is_empty_configuration(&self) -> bool {
-        matches!(self, ConfigError::Empty)
+        matches!(self, ConfigError::Empty { .. })
     }
 
     /// Is the file that was asked for missing?

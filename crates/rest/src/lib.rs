@@ -34,8 +34,8 @@ mod watch;
 pub use api::{Api, list_all};
 pub use client::Client;
 pub use config::{
-    Auth, ClientConfig, ConnectionOptions, ExecConfig, ExecVersion, Impersonation, InteractiveMode, Pem,
-    Proxy, ProxyEnvironment, Secret, TlsOptions,
+    Auth, ClientConfig, ConnectionOptions, Environment, ExecConfig, ExecVersion, Impersonation,
+    InteractiveMode, KubeconfigOptions, Pem, Proxy, ProxyEnvironment, Secret, TlsOptions,
 };
 pub use error::ConfigError;
 pub use http::Method;

@@ -3,7 +3,10 @@
 //! A configuration is a plain value. It comes from a kubeconfig, from the environment of a pod, or from your own
 //! hands; nothing is read after it has been made, except the files that it names (certificates, tokens).
 
+mod environment;
 mod exec;
+mod in_cluster;
+mod kubeconfig;
 mod proxy_env;
 mod secret;
 mod server;
@@ -13,7 +16,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use environment::Environment;
 pub use exec::{ExecConfig, ExecVersion, InteractiveMode};
+pub use kubeconfig::KubeconfigOptions;
 pub use proxy_env::ProxyEnvironment;
 pub use secret::Secret;
 pub(crate) use server::Server;

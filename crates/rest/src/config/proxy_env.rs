@@ -14,7 +14,6 @@ pub struct ProxyEnvironment {
 }
 
 impl ProxyEnvironment {
-    #[allow(dead_code, reason = "loading comes next")]
     /// Reads the variables with this function.
     pub(crate) fn of(var: &dyn Fn(&str) -> Option<String>) -> Self {
         let either = |upper: &str| {

@@ -14,7 +14,7 @@ mod body;
 mod connect;
 mod fault;
 mod gunzip;
-mod pem;
+pub(crate) mod pem;
 mod pool;
 pub(crate) mod proxy;
 mod tls;

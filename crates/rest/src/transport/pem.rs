@@ -42,7 +42,7 @@ fn blocks(text: &[u8]) -> Vec<Block> {
 }
 
 /// The certificates of a bundle (REST-TL-03): other blocks, blocks with headers and unreadable ones are skipped.
-pub(super) fn certificates(text: &[u8]) -> Vec<CertificateDer<'static>> {
+pub(crate) fn certificates(text: &[u8]) -> Vec<CertificateDer<'static>> {
     blocks(text)
         .into_iter()
         .filter(|block| block.label == "CERTIFICATE" && !block.has_headers)

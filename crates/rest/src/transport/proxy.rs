@@ -24,7 +24,7 @@ pub(super) enum Via {
 }
 
 #[derive(Clone)]
-pub(super) struct Proxy {
+pub(crate) struct Proxy {
     pub(super) host: String,
     pub(super) port: u16,
     /// For a proxy that is itself spoken to over TLS.
