@@ -1,0 +1,8 @@
+//! The server on the wire: raw HTTP/1.1 and HTTP/2, over TLS and without.
+
+mod auth;
+mod client;
+mod faults;
+mod lifecycle;
+mod objects;
+mod watch;
