@@ -136,7 +136,7 @@ impl<T: Object + Decode> Api<T> {
         let Some(answer) = self.client.open(&call).await? else { return Ok(Events::ended()) };
         check_json(&answer.headers)?;
         let limit = limit.map(|limit| limit + WATCH_MARGIN);
-        Ok(Events::new(answer.body, self.collection.expected.clone(), limit))
+        Ok(Events::new(self.client.clone(), answer.body, self.collection.expected.clone(), limit))
     }
 
     fn target(&self) -> Target<'_> {

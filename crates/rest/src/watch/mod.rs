@@ -21,6 +21,7 @@ pub(crate) use frames::FRAME_LIMIT;
 use frames::{FrameError, Frames};
 
 use crate::chunks::Chunks;
+use crate::client::Client;
 use crate::transport::Body;
 
 /// The events of one watch, in the server's order.
@@ -37,7 +38,11 @@ use crate::transport::Body;
 ///
 /// Nothing runs behind it: bytes are read when it is polled, on the task that polls it, so a slow reader slows the
 /// server down and holds no more than one chunk and one frame. Dropping it closes the request.
-pub struct Events<T>(Reading<T, Body>);
+pub struct Events<T> {
+    reading: Reading<T, Body>,
+    /// The connection is the client's: it must live as long as somebody reads from it.
+    _client: Option<Client>,
+}
 
 /// A body being read.
 struct Reading<T, B> {
@@ -53,13 +58,13 @@ struct Reading<T, B> {
 
 impl<T> Events<T> {
     /// The events in `body`, which should end within `limit`.
-    pub(crate) fn new(body: Body, expected: Expected, limit: Option<Duration>) -> Self {
-        Self(Reading::new(Some(body), expected, limit))
+    pub(crate) fn new(client: Client, body: Body, expected: Expected, limit: Option<Duration>) -> Self {
+        Self { reading: Reading::new(Some(body), expected, limit), _client: Some(client) }
     }
 
     /// A watch that ended before its first event (REST-RT-12).
     pub(crate) fn ended() -> Self {
-        Self(Reading::new(None, Expected::default(), None))
+        Self { reading: Reading::new(None, Expected::default(), None), _client: None }
     }
 }
 
@@ -67,7 +72,7 @@ impl<T: Decode> Stream for Events<T> {
     type Item = Result<WatchEvent<T>, ApiError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.get_mut().0.poll_event(cx)
+        self.get_mut().reading.poll_event(cx)
     }
 }
 
@@ -136,7 +141,7 @@ impl<T: Decode, B: Chunks> Reading<T, B> {
 
 impl<T> fmt::Debug for Events<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").field("is_open", &self.0.body.is_some()).finish_non_exhaustive()
+        f.debug_struct("Events").field("is_open", &self.reading.body.is_some()).finish_non_exhaustive()
     }
 }
 
