@@ -61,6 +61,13 @@ impl<K: Eq + Hash + Clone> Queue<K> {
         Self { shared: Arc::new(Shared { state: Lock::new(state), limiter: Lock::new(limiter) }) }
     }
 
+    /// Chooses another limiter, from the next failure on; what the old one counted is gone.
+    pub fn set_limiter(&self, limiter: impl RateLimiter<K> + 'static) {
+        let old = std::mem::replace(&mut *self.shared.limiter.lock(), Box::new(limiter));
+        // The old one is user code, and goes after the lock.
+        drop(old);
+    }
+
     /// `key` needs work. Folded into one with other adds of it; after shutdown nothing.
     #[inline]
     pub fn add(&self, key: K) {
@@ -137,6 +144,11 @@ impl<K: Eq + Hash + Clone> Queue<K> {
             advance(core);
             core.counts()
         })
+    }
+
+    /// The keys that are handed out, in no order: who is stuck, when a queue does not come to rest.
+    pub fn processing(&self) -> Vec<K> {
+        self.shared.state.lock().core.unfinished().1
     }
 
     /// Whether shutdown was called, with drain or without.
