@@ -363,3 +363,48 @@ proptest! {
         }
     }
 }
+
+/// One line a selector: kind, text, and unless it is an error: as printed, which of the sets below it matches, and the
+/// one value that it wants of `a`. Recorded from k8s.io/apimachinery v0.37.2.
+const REFERENCE: &str = include_str!("selectors_reference.jsonl");
+
+// REST-SE-01, REST-SE-02, REST-SE-03, REST-SE-05, REST-SE-06, REST-SE-10, REST-SE-11, REST-SE-12
+#[test]
+fn selectors_are_what_the_reference_client_makes_of_them() {
+    let of_labels: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("a", "b")],
+        &[("a", "1"), ("b", "")],
+        &[("x", "5"), ("in", "notin"), ("a.b/c", "A")],
+        &[("a", "in"), ("notin", "a"), ("c", "c")],
+    ];
+    let of_fields: [&[(&str, &str)]; 4] = [&[], &[("a", "b")], &[("a", "1"), ("b", "a")], &[("spec.x", "1")]];
+    let bits =
+        |matched: Vec<bool>| matched.into_iter().map(|m| if m { '1' } else { '0' }).collect::<String>();
+    for line in REFERENCE.lines() {
+        let expected: Vec<Option<String>> = serde_json::from_str(line).unwrap();
+        let expected: Vec<Option<&str>> = expected.iter().map(Option::as_deref).collect();
+        let (kind, text) = (expected[0].unwrap(), expected[1].unwrap());
+        let answer = if kind == "label" {
+            LabelSelector::parse(text).ok().map(|selector| {
+                let matched = of_labels.iter().map(|set| selector.matches(Labels::from(&labels(set))));
+                let matched = bits(matched.collect());
+                (selector.to_string(), matched, selector.exact("a").map(str::to_owned))
+            })
+        } else {
+            FieldSelector::parse(text).ok().map(|selector| {
+                let matched = of_fields.iter().map(|set| {
+                    selector
+                        .matches(|field| set.iter().find(|(name, _)| *name == field).map(|(_, value)| *value))
+                });
+                let matched = bits(matched.collect());
+                (selector.to_string(), matched, selector.exact("a").map(str::to_owned))
+            })
+        };
+        let answer =
+            answer.as_ref().map(|(printed, matched, exact)| [Some(printed), Some(matched), exact.as_ref()]);
+        let answer: Vec<Option<&str>> =
+            answer.iter().flatten().map(|part| part.map(String::as_str)).collect();
+        assert_eq!(answer, expected[2..], "{kind} selector {text:?}");
+    }
+}

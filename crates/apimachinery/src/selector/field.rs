@@ -36,13 +36,15 @@ impl FieldSelector {
         Self { terms: Vec::new() }
     }
 
-    /// Reads a selector as it is written in a query. Empty terms are skipped.
+    /// Reads a selector as it is written in a query. Empty terms are skipped, and those of the empty field and value.
     pub fn parse(text: &str) -> Result<Self, SelectorError> {
         let mut parts = split_terms(text);
         parts.sort_unstable();
         let terms = parts.into_iter().filter(|part| !part.is_empty());
         let terms = terms.map(|part| term(part).map_err(|message| SelectorError::new(text, message)));
-        Ok(Self { terms: terms.collect::<Result<_, _>>()? })
+        let mut terms: Vec<FieldTerm> = terms.collect::<Result<_, _>>()?;
+        terms.retain(|term| !(term.field.is_empty() && term.value.is_empty()));
+        Ok(Self { terms })
     }
 
     /// The selector of one value of one field: client-go's `OneTermEqualSelector`.
