@@ -228,16 +228,18 @@ impl StatusError {
             "" => resource.kind.to_string(),
             group => format!("{}.{group}", resource.kind),
         };
-        let wrong: Vec<String> = causes
-            .iter()
-            .map(|cause| {
-                let field = cause.field.as_deref().unwrap_or_default();
-                format!("{field}: {}", cause.message.as_deref().unwrap_or_default())
-            })
-            .collect();
-        let text = match wrong.len() {
-            0 | 1 => format!("{kind} {name:?} is invalid: {}", wrong.concat()),
-            _ => format!("{kind} {name:?} is invalid: [{}]", wrong.join(", ")),
+        let mut wrong: Vec<String> = Vec::with_capacity(causes.len());
+        for cause in &causes {
+            let field = cause.field.as_deref().unwrap_or_default();
+            let text = format!("{field}: {}", cause.message.as_deref().unwrap_or_default());
+            if !wrong.contains(&text) {
+                wrong.push(text);
+            }
+        }
+        let text = match &*wrong {
+            [] => format!("{kind} {name:?} is invalid"),
+            [one] => format!("{kind} {name:?} is invalid: {one}"),
+            many => format!("{kind} {name:?} is invalid: [{}]", many.join(", ")),
         };
         let mut status = Status::failure(Reason::Invalid, 422, text);
         status.details = Some(StatusDetails {
@@ -310,7 +312,7 @@ impl StatusError {
 
     /// 413: the body is above the server's limit.
     pub fn request_entity_too_large(why: &str) -> Self {
-        Self::plain(Reason::RequestEntityTooLarge, 413, format!("Request entity is too large: {why}"))
+        Self::plain(Reason::RequestEntityTooLarge, 413, format!("Request entity too large: {why}"))
     }
 
     /// 406: none of the media types asked for can be had.

@@ -385,7 +385,7 @@ fn each_constructor_answers_for_itself_with_the_reference_code_and_text() {
             StatusError::request_entity_too_large("big"),
             StatusError::is_request_entity_too_large,
             413,
-            "Request entity is too large: big",
+            "Request entity too large: big",
         ),
         (StatusError::not_acceptable("a"), StatusError::is_not_acceptable, 406, "a"),
         (StatusError::unsupported_media_type("b"), StatusError::is_unsupported_media_type, 415, "b"),
@@ -407,6 +407,10 @@ fn each_constructor_answers_for_itself_with_the_reference_code_and_text() {
     assert_eq!(one.to_string(), "Deployment.apps \"web\" is invalid: spec.a: bad");
     let two = StatusError::invalid(&deployments(), "web", vec![wrong("spec.a"), wrong("spec.b")]);
     assert_eq!(two.to_string(), "Deployment.apps \"web\" is invalid: [spec.a: bad, spec.b: bad]");
+    let twice = StatusError::invalid(&deployments(), "web", vec![wrong("spec.a"), wrong("spec.a")]);
+    assert_eq!(twice.to_string(), one.to_string());
+    let none = StatusError::invalid(&deployments(), "web", Vec::new());
+    assert_eq!(none.to_string(), "Deployment.apps \"web\" is invalid");
     assert!(two.is_invalid() && two.code() == 422 && two.causes().len() == 2);
 }
 
