@@ -113,7 +113,8 @@ impl Chores {
 }
 
 impl Core {
-    /// Does what is due, until there is nothing more to do now. Called by every write.
+    /// Does what is due, until there is nothing more to do now. Called by every write, at its end: what is done here
+    /// never calls it again.
     pub(crate) fn housekeep(&mut self, now: Timestamp) {
         loop {
             let before = self.version();

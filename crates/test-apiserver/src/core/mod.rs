@@ -20,6 +20,7 @@ mod list;
 mod lists;
 mod managed;
 mod patch;
+mod pods;
 mod registry;
 mod scale;
 mod schema;

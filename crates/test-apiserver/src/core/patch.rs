@@ -30,6 +30,19 @@ impl Core {
         options: &PatchOptions,
         now: Timestamp,
     ) -> Result<Written, StatusError> {
+        let written = self.patch_stored(target, name, patch, options, now)?;
+        self.housekeep(now);
+        Ok(written)
+    }
+
+    fn patch_stored(
+        &mut self,
+        target: &Target,
+        name: &str,
+        patch: &Patch,
+        options: &PatchOptions,
+        now: Timestamp,
+    ) -> Result<Written, StatusError> {
         let resource = self.resolve(target)?;
         let writer = Writer::of_patch(options, matches!(patch, Patch::Apply(_)), now);
         if let Patch::Apply(wanted) = patch {
@@ -105,9 +118,7 @@ impl Core {
                     return Err(errors::conflict(resource, name, &why));
                 }
                 let object = apply::apply(resource, None, &wanted, applier)?;
-                let written = self.insert(resource, object, writer)?;
-                self.housekeep(writer.now);
-                return Ok(written);
+                return self.insert(resource, object, writer);
             }
             Err(refusal) => return Err(refusal),
         };

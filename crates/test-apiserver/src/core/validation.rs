@@ -144,7 +144,60 @@ pub(crate) fn check_update(resource: &ResourceInfo, old: &Value, object: &Value)
     }
     check_metadata(object, &mut found);
     check_kind(resource, object, &mut found);
+    check_immutable(resource, old, object, &mut found);
     found
+}
+
+/// What a kind does not let anybody change once it is there.
+fn check_immutable(resource: &ResourceInfo, old: &Value, object: &Value, found: &mut Vec<FieldError>) {
+    let paths: &[&[&str]] = match (resource.group.as_str(), resource.plural.as_str()) {
+        ("apps", "deployments" | "replicasets" | "daemonsets" | "statefulsets") => &[&["spec", "selector"]],
+        ("batch", "jobs") => &[&["spec", "selector"], &["spec", "completionMode"]],
+        ("", "secrets") => &[&["type"]],
+        ("rbac.authorization.k8s.io", "rolebindings" | "clusterrolebindings") => &[&["roleRef"]],
+        ("apiextensions.k8s.io", "customresourcedefinitions") => &[&["spec", "group"], &["spec", "scope"]],
+        _ => &[],
+    };
+    for path in paths {
+        if at(old, path) != at(object, path) {
+            found.push(FieldError::invalid(path.join("."), at(object, path), "field is immutable"));
+        }
+    }
+    let is_map = matches!(resource.plural.as_str(), "configmaps" | "secrets") && resource.group.is_empty();
+    if is_map && old["immutable"] == true {
+        let why = "field is immutable when `immutable` is set";
+        for field in ["data", "binaryData", "immutable"] {
+            if old[field] != object[field] {
+                found.push(FieldError::forbidden(field, why));
+            }
+        }
+    }
+    if resource.is("", "pods") && spec_without_mutable(old) != spec_without_mutable(object) {
+        let why = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,\
+            `spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),\
+            `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+        found.push(FieldError::forbidden("spec", why));
+    }
+}
+
+fn at<'a>(value: &'a Value, path: &[&str]) -> &'a Value {
+    path.iter().fold(value, |at, word| &at[*word])
+}
+
+/// A pod's spec without what an update may change.
+fn spec_without_mutable(pod: &Value) -> Value {
+    let mut spec = pod["spec"].clone();
+    if let Some(map) = spec.as_object_mut() {
+        for field in ["activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds"] {
+            map.remove(field);
+        }
+        for list in ["containers", "initContainers"] {
+            for item in map.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten() {
+                item.as_object_mut().map(|container| container.remove("image"));
+            }
+        }
+    }
+    spec
 }
 
 fn check_metadata(object: &Value, found: &mut Vec<FieldError>) {
@@ -257,7 +310,7 @@ pub(crate) fn is_subdomain(text: &str) -> bool {
     text.split('.').all(is_label)
 }
 
-/// The metadata of an object that is about to be stored never holds what is empty.
+/// The metadata of an object that is about to be stored never holds what is empty, or what ObjectMeta does not have.
 pub(crate) fn tidy(meta: &mut Map<String, Value>) {
     meta.retain(|field, value| match field.as_str() {
         "labels" | "annotations" => value.as_object().is_some_and(|map| !map.is_empty()),
@@ -267,6 +320,9 @@ pub(crate) fn tidy(meta: &mut Map<String, Value>) {
         "name" | "generateName" | "namespace" | "uid" | "resourceVersion" | "selfLink" => {
             value.as_str().is_some_and(|text| !text.is_empty())
         }
-        _ => !value.is_null(),
+        "generation" | "creationTimestamp" | "deletionTimestamp" | "deletionGracePeriodSeconds" => {
+            !value.is_null()
+        }
+        _ => false,
     });
 }

@@ -249,17 +249,32 @@ impl Core {
         self.fail_watches(None, &refusal);
     }
 
-    fn finish(&mut self, of: Option<&ResourceInfo>, ending: &Ending) {
-        let mut ended = Vec::new();
-        for (&id, watcher) in &mut self.watchers {
-            let meant = of.is_none_or(|resource| resource.collection == watcher.resource.collection);
-            if meant && !matches!(watcher.ending, Some(Ending::Over)) {
-                watcher.ending = Some(ending.clone());
-                ended.push(id);
-            }
-        }
-        for id in ended {
+    /// Ends one watch after what it has.
+    pub fn end_watch(&mut self, id: WatchId) {
+        self.finish_one(id, Ending::Quiet);
+    }
+
+    /// Fails one watch with `refusal` in an ERROR frame.
+    pub fn fail_watch(&mut self, id: WatchId, refusal: &StatusError) {
+        self.finish_one(id, Ending::Failed(Box::new(refusal.clone())));
+    }
+
+    fn finish_one(&mut self, id: WatchId, ending: Ending) {
+        if let Some(watcher) = self.watchers.get_mut(&id)
+            && !matches!(watcher.ending, Some(Ending::Over))
+        {
+            watcher.ending = Some(ending);
             self.wake(id);
+        }
+    }
+
+    fn finish(&mut self, of: Option<&ResourceInfo>, ending: &Ending) {
+        let meant =
+            |watcher: &Watcher| of.is_none_or(|resource| resource.collection == watcher.resource.collection);
+        let ids: Vec<_> =
+            self.watchers.iter().filter(|(_, watcher)| meant(watcher)).map(|(&id, _)| id).collect();
+        for id in ids {
+            self.finish_one(id, ending.clone());
         }
     }
 

@@ -81,7 +81,7 @@ impl Core {
             return Err(errors::method_not_allowed(&resource, "create"));
         }
         let object = Self::accept(&resource, target, object)?;
-        if !text(&object, "resourceVersion").is_empty() {
+        if !matches!(text(&object, "resourceVersion"), "" | "0") {
             return Err(errors::bad_request("resourceVersion should not be set on objects to be created"));
         }
         let written = self.insert(&resource, object, Writer::new(options, now))?;
@@ -102,7 +102,9 @@ impl Core {
         let writer = Writer::new(options, now);
         if target.subresource.as_deref() == Some("scale") {
             let old = self.find(&resource, target, name)?.clone();
-            return self.write_scale(&resource, &old, &object, writer);
+            let written = self.write_scale(&resource, &old, &object, writer)?;
+            self.housekeep(now);
+            return Ok(written);
         }
         let mut object = Self::accept(&resource, target, object)?;
         match text(&object, "name") {
@@ -138,6 +140,7 @@ impl Core {
             _ => return Err(errors::modified(&resource, name)),
         }
         let object = self.replace(&resource, target.subresource.as_deref(), &old, object, writer)?;
+        self.housekeep(now);
         Ok(Written { object: Self::served(&resource, &object), created: false })
     }
 
@@ -258,7 +261,8 @@ impl Core {
         Ok(Written { object: Self::served(resource, &stored), created: true })
     }
 
-    /// Replacement proper: `object` is what the caller wants, its version already compared.
+    /// Replacement proper: `object` is what the caller wants, its version already compared. What follows from it is
+    /// the caller's to do.
     pub(crate) fn replace(
         &mut self,
         resource: &ResourceInfo,
@@ -303,13 +307,9 @@ impl Core {
             return Ok(Arc::new(Stored::new(resource, &object)));
         }
         if is_finalized {
-            let stored = self.remove(resource, old, Some(object));
-            self.housekeep(writer.now);
-            return Ok(stored);
+            return Ok(self.remove(resource, old, Some(object)));
         }
-        let stored = self.commit(resource, object);
-        self.housekeep(writer.now);
-        Ok(stored)
+        Ok(self.commit(resource, object))
     }
 
     /// Settles who owns what after an update.

@@ -199,6 +199,20 @@ fn the_policy_decides_what_becomes_of_owned_objects() {
 }
 
 #[test]
+fn letting_go_of_very_many_needs_no_deep_stack() {
+    let mut world = World::new();
+    let now = world.now;
+    let made = world.create(&deployments(), deployment("d")).expect("made").object.value();
+    for index in 0..2000 {
+        world.create(&maps(), owned(&format!("m{index}"), &made, "Deployment")).expect("made");
+    }
+    world.core.delete(&deployments(), "d", &policy(PropagationPolicy::Orphan), now).expect("deleted");
+    let left = world.list(&maps(), &asking("")).expect("a list");
+    assert!(left.items.iter().all(|item| item.owners().is_empty()));
+    assert_eq!(left.items.len(), 2000);
+}
+
+#[test]
 fn without_garbage_collection_owned_objects_stay() {
     let mut world = World::with(CoreOptions { garbage_collection: false, ..CoreOptions::default() });
     let made = world.create(&deployments(), deployment("d")).expect("made").object.value();

@@ -223,6 +223,21 @@ fn scripted_ends_close_or_fail_what_is_open() {
 }
 
 #[test]
+fn one_watch_can_be_failed_alone() {
+    let mut world = World::new();
+    let at = world.core.version().to_string();
+    let (one, two) = (world.watch(&maps(), &asking(&at)), world.watch(&maps(), &asking(&at)));
+    while world.core.poll_ready().is_some() {}
+    world.core.fail_watch(one, &steersman_test_apiserver::core::errors::internal("a scripted fault"));
+    assert_eq!(world.core.poll_ready(), Some(one));
+    assert_eq!(world.core.poll_ready(), None);
+    assert_eq!(world.frames(one), ["ERROR 500", "ENDED"]);
+    world.core.end_watch(two);
+    world.core.end_watch(one);
+    assert_eq!((world.frames(one), world.frames(two)), (vec!["ENDED".to_owned()], vec!["ENDED".to_owned()]));
+}
+
+#[test]
 fn a_watch_from_a_version_ahead_waits_for_it() {
     let mut world = World::new();
     let ahead = world.core.version() + 2;

@@ -212,6 +212,70 @@ fn a_namespace_must_be_there_before_what_is_in_it() {
     assert!(world.create(&target, json!({"metadata": {"name": "a"}})).is_ok());
 }
 
+#[test]
+fn what_a_kind_fixes_at_creation_cannot_be_changed() {
+    let mut world = World::new();
+    let mut object = world.create(&deployments(), deployment("d")).expect("made").object.value();
+    object["spec"]["selector"]["matchLabels"]["app"] = json!("other");
+    assert!(refusal(world.update(&deployments(), object)).2.contains("spec.selector: Invalid value"));
+    let fixed = json!({"metadata": {"name": "a"}, "immutable": true, "data": {"k": "1"}});
+    let mut fixed = world.create(&maps(), fixed).expect("made").object.value();
+    fixed["data"]["k"] = json!("2");
+    assert!(refusal(world.update(&maps(), fixed)).2.contains("field is immutable when `immutable` is set"));
+    let mut object = world.create(&pods(), pod("p")).expect("made").object.value();
+    object["spec"]["containers"][0]["image"] = json!("web:2");
+    let mut object = world.update(&pods(), object).expect("an image may change");
+    object["spec"]["nodeName"] = json!("n1");
+    assert!(
+        refusal(world.update(&pods(), object)).2.contains("pod updates may not change fields other than")
+    );
+}
+
+#[test]
+fn a_binding_puts_a_pod_on_a_node_once_and_an_eviction_deletes_it() {
+    let mut world = World::new();
+    world.create(&pods(), pod("p")).expect("made");
+    let now = world.now;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
+    let options = CreateOptions::default();
+    let below = pods().subresource("binding");
+    let done = world.core.create_subresource(&below, "p", &binding, &options, now).expect("bound");
+    assert_eq!(done["status"], "Success");
+    let bound = world.get(&pods(), "p").expect("there");
+    assert_eq!(
+        (&bound["spec"]["nodeName"], &bound["status"]["conditions"][0]["type"]),
+        (&json!("n1"), &json!("PodScheduled"))
+    );
+    assert_eq!(refusal(world.core.create_subresource(&below, "p", &binding, &options, now)).0, 409);
+    assert_eq!(refusal(world.core.create_subresource(&below, "q", &binding, &options, now)).0, 404);
+    assert_eq!(refusal(world.core.create_subresource(&below, "p", &json!({}), &options, now)).0, 422);
+    let eviction = json!({"deleteOptions": {"gracePeriodSeconds": 5}});
+    let below = pods().subresource("eviction");
+    world.core.create_subresource(&below, "p", &eviction, &options, now).expect("evicted");
+    assert_eq!(world.get(&pods(), "p").expect("has its grace")["metadata"]["deletionGracePeriodSeconds"], 5);
+    assert_eq!(
+        refusal(world.core.create_subresource(
+            &maps().subresource("eviction"),
+            "a",
+            &eviction,
+            &options,
+            now
+        ))
+        .0,
+        404
+    );
+}
+
+#[test]
+fn metadata_that_no_object_has_is_dropped() {
+    let mut world = World::new();
+    let object = json!({"metadata": {"name": "a", "color": "red", "labels": {}, "finalizers": null}});
+    let made = world.create(&maps(), object).expect("made").object.value();
+    for field in ["color", "labels", "finalizers"] {
+        assert_eq!(made["metadata"].get(field), None, "{field}");
+    }
+}
+
 // FAKE-09, REST-OP-04
 #[test]
 fn a_dry_run_answers_and_changes_nothing() {
