@@ -20,6 +20,7 @@ mod error;
 pub mod faults;
 mod http;
 mod kubeconfig;
+mod protobuf;
 mod server;
 mod table;
 

@@ -5,6 +5,7 @@
 
 mod answer;
 mod auth;
+mod bodies;
 mod body;
 mod listener;
 mod log;
@@ -149,7 +150,7 @@ fn dispatch(
         }
         return service.shared.read(|core| discovery::answer(core, route, accept));
     };
-    if let Some(answer) = reviews::answer(path, verb, body, user) {
+    if let Some(answer) = reviews::answer(path, verb, header(&parts.headers, &CONTENT_TYPE), body, user) {
         return answer;
     }
     let call = Call {

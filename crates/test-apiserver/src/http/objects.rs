@@ -14,7 +14,7 @@ use crate::http::negotiate::{self, Form};
 use crate::http::request::{Query, ResourcePath};
 use crate::http::shared::Shared;
 use crate::http::stream::{ListStream, Show, WatchStream};
-use crate::http::{options, status};
+use crate::http::{bodies, options, status};
 
 /// A request about objects, in parts.
 pub(crate) struct Call<'a> {
@@ -61,7 +61,7 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call<'_>, twist: Twist) -> Res
         (Verb::Create, None) => {
             let wanted = options::create(call.query)?;
             let wanted = managed(wanted, call);
-            let object = object(call)?;
+            let object = bodies::object(call.content_type, call.body)?;
             let written = shared.with(|core| core.create(&target, object, &wanted, now))?;
             let code = if written.created { 201 } else { 200 };
             Ok(one(shared, call, form, &target, code, &written.object))
@@ -69,14 +69,14 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call<'_>, twist: Twist) -> Res
         (Verb::Update, Some(name)) => {
             let wanted = options::create(call.query)?;
             let wanted = managed(wanted, call);
-            let object = object(call)?;
+            let object = bodies::object(call.content_type, call.body)?;
             let written = shared.with(|core| core.update(&target, name, object, &wanted, now))?;
             let code = if written.created { 201 } else { 200 };
             Ok(one(shared, call, form, &target, code, &written.object))
         }
         (Verb::Patch, Some(name)) => {
             let mut wanted = options::patch(call.query)?;
-            let patch = patch(call)?;
+            let patch = bodies::patch(call.content_type, call.body)?;
             if !matches!(patch, Patch::Apply(_)) {
                 wanted.field_manager = wanted.field_manager.or_else(|| agent(call));
             }
@@ -85,12 +85,14 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call<'_>, twist: Twist) -> Res
             Ok(one(shared, call, form, &target, code, &written.object))
         }
         (Verb::Delete, Some(name)) => {
-            let wanted = options::delete(call.query, optional_body(call)?.as_ref())?;
+            let wanted =
+                options::delete(call.query, bodies::optional(call.content_type, call.body)?.as_ref())?;
             let deletion = shared.with(|core| core.delete(&target, name, &wanted, now))?;
             Ok(Answer::new(200, JSON, Content::Whole(deletion.answer())))
         }
         (Verb::DeleteCollection, None) => {
-            let wanted = options::delete(call.query, optional_body(call)?.as_ref())?;
+            let wanted =
+                options::delete(call.query, bodies::optional(call.content_type, call.body)?.as_ref())?;
             let which = options::list(call.query)?;
             let found = shared.with(|core| core.delete_collection(&target, &which, &wanted, now))?;
             Ok(list(call, form, found))
@@ -206,56 +208,6 @@ fn watch(
     let show = Show::new(form, &resource, call.query.text("includeObject"));
     let stream = WatchStream::new(Arc::clone(shared), id, show, twist.withhold_end);
     Ok(Answer::new(200, JSON, Content::Watch(stream)))
-}
-
-/// The body as an object: JSON or YAML.
-fn object(call: &Call<'_>) -> Result<Value, StatusError> {
-    let media = call
-        .content_type
-        .map_or("application/json", |text| text.split(';').next().unwrap_or_default().trim());
-    match media {
-        "" | "application/json" => json_body(call.body),
-        "application/yaml" => yaml_body(call.body),
-        other => Err(errors::unsupported_media_type(other, &["application/json", "application/yaml"])),
-    }
-}
-
-/// The body of a delete, which may be empty.
-fn optional_body(call: &Call<'_>) -> Result<Option<Value>, StatusError> {
-    if call.body.is_empty() { Ok(None) } else { object(call).map(Some) }
-}
-
-fn patch(call: &Call<'_>) -> Result<Patch, StatusError> {
-    const KINDS: [&str; 4] = [
-        "application/json-patch+json",
-        "application/merge-patch+json",
-        "application/strategic-merge-patch+json",
-        "application/apply-patch+yaml",
-    ];
-    let media = call.content_type.map_or("", |text| text.split(';').next().unwrap_or_default().trim());
-    match media {
-        "application/json-patch+json" => json_body(call.body).map(Patch::Json),
-        "application/merge-patch+json" => json_body(call.body).map(Patch::Merge),
-        "application/strategic-merge-patch+json" => json_body(call.body).map(Patch::Strategic),
-        "application/apply-patch+yaml" => yaml_body(call.body).map(Patch::Apply),
-        other => Err(errors::unsupported_media_type(other, &KINDS)),
-    }
-}
-
-fn json_body(body: &[u8]) -> Result<Value, StatusError> {
-    serde_json::from_slice(body)
-        .map_err(|error| errors::bad_request(format!("the body is not JSON: {error}")))
-}
-
-/// YAML; JSON is YAML, and is read as what it is.
-fn yaml_body(body: &[u8]) -> Result<Value, StatusError> {
-    if body.trim_ascii_start().starts_with(b"{") {
-        return json_body(body);
-    }
-    let text = std::str::from_utf8(body)
-        .map_err(|error| errors::bad_request(format!("the body is not UTF-8: {error}")))?;
-    serde_saphyr::from_str(text)
-        .map_err(|error| errors::bad_request(format!("the body is not YAML: {error}")))
 }
 
 /// Who manages the fields, where the query is silent: the client's name, up to its slash.

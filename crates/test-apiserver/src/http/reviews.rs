@@ -1,12 +1,13 @@
 //! Reviews: questions that are answered and not kept. Everybody who is let in may do everything, as with
 //! `--authorization-mode=AlwaysAllow`; a refusal is planned as a fault.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
+use crate::core::errors;
 use crate::faults::Verb;
 use crate::http::answer::Answer;
 use crate::http::request::ResourcePath;
-use crate::http::status;
+use crate::http::{bodies, status};
 
 /// Group, version, kind, resource and scope of each review.
 pub(crate) const REVIEWS: [(&str, &str, &str, &str, bool); 5] = [
@@ -18,7 +19,13 @@ pub(crate) const REVIEWS: [(&str, &str, &str, &str, bool); 5] = [
 ];
 
 /// The answer, if the path is that of a review.
-pub(crate) fn answer(path: &ResourcePath, verb: Verb, body: &[u8], user: &str) -> Option<Answer> {
+pub(crate) fn answer(
+    path: &ResourcePath,
+    verb: Verb,
+    content_type: Option<&str>,
+    body: &[u8],
+    user: &str,
+) -> Option<Answer> {
     let kind = REVIEWS
         .iter()
         .find(|review| (review.0, review.1, review.3) == (&path.group, &path.version, &path.plural))
@@ -27,10 +34,12 @@ pub(crate) fn answer(path: &ResourcePath, verb: Verb, body: &[u8], user: &str) -
         let message = format!("only create is supported on {}.{}", path.plural, path.group);
         return Some(Answer::refusal(&status::refusal(405, "MethodNotAllowed", message)));
     }
-    let mut review: Value = match serde_json::from_slice(body) {
-        Ok(review @ Value::Object(_)) => review,
-        Ok(_) => return Some(bad("the body of the request must be an object")),
-        Err(error) => return Some(bad(&format!("the body is not JSON: {error}"))),
+    let mut review = match bodies::object(content_type, body) {
+        Ok(review) if review.is_object() => review,
+        Ok(_) => {
+            return Some(Answer::refusal(&errors::bad_request("the body of the request must be an object")));
+        }
+        Err(refusal) => return Some(Answer::refusal(&refusal)),
     };
     review["status"] = match kind {
         "SelfSubjectReview" => {
@@ -44,8 +53,4 @@ pub(crate) fn answer(path: &ResourcePath, verb: Verb, body: &[u8], user: &str) -
         _ => json!({ "allowed": true }),
     };
     Some(Answer::json(201, &review))
-}
-
-fn bad(message: &str) -> Answer {
-    Answer::refusal(&status::refusal(400, "BadRequest", message))
 }

@@ -2,6 +2,7 @@
 
 mod auth;
 mod client;
+mod custom;
 mod faults;
 mod lifecycle;
 mod objects;
