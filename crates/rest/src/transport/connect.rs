@@ -4,7 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -40,11 +40,37 @@ pub(super) enum Stream {
     PlainInTls(Box<TlsStream<Tcp>>),
 }
 
-/// A stream that counts its reads: whether a connection has shown a sign of life since some moment.
+/// A stream that remembers what its reads tell of the server.
 #[derive(Debug)]
 pub(super) struct Counted {
     stream: Stream,
-    reads: Arc<AtomicU64>,
+    signs: Arc<Signs>,
+}
+
+/// What the reads of a stream tell of the server, for whoever uses it.
+#[derive(Debug)]
+pub(super) struct Signs {
+    since: Instant,
+    /// The last sign of life, in milliseconds after `since`.
+    read_ms: AtomicU64,
+    refused: AtomicBool,
+}
+
+impl Signs {
+    fn new() -> Self {
+        Signs { since: Instant::now(), read_ms: AtomicU64::new(0), refused: AtomicBool::new(false) }
+    }
+
+    /// How long nothing has come.
+    pub(super) fn silence(&self) -> Duration {
+        self.since.elapsed().saturating_sub(Duration::from_millis(self.read_ms.load(Ordering::Relaxed)))
+    }
+
+    /// Has the server refused our certificate? With TLS 1.3 it does so after our side of the handshake is over, and
+    /// h2 keeps only the text of an error.
+    pub(super) fn is_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
+    }
 }
 
 /// Where we are going, and how.
@@ -63,7 +89,7 @@ pub(super) struct Target<'a> {
 pub(super) struct Connected {
     pub(super) stream: Counted,
     pub(super) http2: bool,
-    pub(super) reads: Arc<AtomicU64>,
+    pub(super) signs: Arc<Signs>,
 }
 
 impl Target<'_> {
@@ -176,8 +202,8 @@ enum Raw {
 
 impl Connected {
     fn new(stream: Stream, http2: bool) -> Self {
-        let reads = Arc::new(AtomicU64::new(0));
-        Connected { stream: Counted { stream, reads: Arc::clone(&reads) }, http2, reads }
+        let signs = Arc::new(Signs::new());
+        Connected { stream: Counted { stream, signs: Arc::clone(&signs) }, http2, signs }
     }
 }
 
@@ -210,8 +236,17 @@ impl AsyncRead for Counted {
     ) -> Poll<io::Result<()>> {
         let this = self.as_mut();
         let polled = each!(this, stream => Pin::new(stream).poll_read(cx, buf));
-        if polled.is_ready() {
-            self.reads.fetch_add(1, Ordering::Relaxed);
+        match &polled {
+            Poll::Pending => {}
+            Poll::Ready(Ok(())) => {
+                let read_ms = u64::try_from(self.signs.since.elapsed().as_millis()).unwrap_or(u64::MAX);
+                self.signs.read_ms.store(read_ms, Ordering::Relaxed);
+            }
+            Poll::Ready(Err(error)) => {
+                if fault::is_refusal(error) {
+                    self.signs.refused.store(true, Ordering::Relaxed);
+                }
+            }
         }
         polled
     }

@@ -24,9 +24,7 @@ pub(super) fn connect_io(host: &str, otherwise: ConnectKind, error: io::Error) -
 /// The connection broke with a request on it.
 pub(super) fn broken(host: &str, during: &'static str, error: hyper::Error) -> ApiError {
     // With TLS 1.3 a server refuses our certificate after our side of the handshake is over.
-    if let Some(rustls::Error::AlertReceived(alert)) = find::<rustls::Error>(&error)
-        && is_refusal(*alert)
-    {
+    if is_refusal(&error) {
         return connect(host, ConnectKind::Tls, error);
     }
     ApiError::Broken { during, kind: kind(&error), source: Box::new(error) }
@@ -101,9 +99,10 @@ fn is_tls(error: &io::Error) -> bool {
     find::<rustls::Error>(error).is_some()
 }
 
-/// Alerts about certificates: the server has not looked at the request.
-fn is_refusal(alert: rustls::AlertDescription) -> bool {
+/// Did the server refuse our certificate? Then it has not looked at the request.
+pub(super) fn is_refusal(error: &(dyn Error + 'static)) -> bool {
     use rustls::AlertDescription as Alert;
+    let Some(rustls::Error::AlertReceived(alert)) = find::<rustls::Error>(error) else { return false };
     matches!(
         alert,
         Alert::BadCertificate

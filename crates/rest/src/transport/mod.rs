@@ -164,6 +164,7 @@ impl Transport {
             parts.headers.insert(AUTHORIZATION, header.clone());
         }
         self.take_identity(&credential)?;
+        inner.refresh_roots().await;
         for _ in 0..=MAX_REDIRECTS {
             let (response, source) = self.attempt(&parts, &path, &body, mode).await?;
             if response.status() == StatusCode::UNAUTHORIZED {
@@ -265,6 +266,10 @@ impl Transport {
                     Err(mut failed) => {
                         let unsent = failed.take_message().is_some();
                         let error = failed.into_error();
+                        if lease.is_refused() {
+                            lease.condemn();
+                            return Err(lost(fault::connect(host, ConnectKind::Tls, error)));
+                        }
                         let unprocessed = unsent || fault::is_unprocessed(&error);
                         if unprocessed && !fault::is_refused_stream(&error) || error.is_timeout() {
                             lease.condemn();
@@ -350,7 +355,6 @@ impl Transport {
 impl Inner {
     async fn handshakes(&self) -> Result<Option<Handshakes>, ApiError> {
         let Some(material) = &self.material else { return Ok(None) };
-        self.refresh_roots().await;
         if let Err(problem) = self.refresh_identity().await {
             return Err(fault::connect(self.server.authority.as_str(), ConnectKind::Auth, problem));
         }
@@ -383,6 +387,20 @@ impl Inner {
             Ok(Changed::Yes) => self.pool.close_idle(),
             Err(error) => tracing::warn!(%error, file = %ca.display(), "the old certificate authority stays"),
         }
+    }
+
+    /// Looks at the files of the client certificate now, whenever the last look was.
+    #[cfg(test)]
+    async fn force_identity_look(&self) -> Result<(), String> {
+        self.material.as_ref().expect("TLS").lock().forget_looks();
+        self.refresh_identity().await
+    }
+
+    /// Looks at the file of the roots now, whenever the last look was.
+    #[cfg(test)]
+    async fn force_roots_look(&self) {
+        self.material.as_ref().expect("TLS").lock().forget_looks();
+        self.refresh_roots().await;
     }
 
     /// The request as it goes on the wire.

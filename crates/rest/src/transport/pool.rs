@@ -5,7 +5,7 @@
     reason = "the pool is a shell: one lock, held for a moment, never while waiting"
 )]
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::connect::Connected;
+use super::connect::{Connected, Signs};
 use super::fault;
 use crate::ConnectionOptions;
 
@@ -28,7 +28,7 @@ pub(super) type Http2 = http2::SendRequest<Full<Bytes>>;
 
 /// A used connection is ready again as soon as its task has seen the end of the answer; one that takes longer is left.
 const READY_AGAIN: Duration = Duration::from_millis(100);
-/// A request that is given up after this long, on a connection that was silent all the time, makes it a suspect.
+/// A request that is given up after this much silence of its connection makes that a suspect.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
 /// Shared connections to one server, and the tasks that drive them. Dropping it ends them.
@@ -76,7 +76,7 @@ struct Many {
 #[derive(Debug)]
 pub(super) struct SharedHttp2 {
     sender: Http2,
-    reads: Arc<AtomicU64>,
+    signs: Arc<Signs>,
     /// No new requests; those on it go on until it proves dead or alive.
     suspect: AtomicBool,
     /// How many requests the server takes at once.
@@ -95,7 +95,6 @@ pub(super) struct Http2Lease {
     shared: Arc<SharedHttp2>,
     pool: Arc<Pool>,
     since: Instant,
-    reads_before: u64,
     /// Has the server answered?
     answered: bool,
 }
@@ -215,7 +214,7 @@ impl Pool {
                 }),
             );
             let suspect = AtomicBool::new(false);
-            let shared = Arc::new(SharedHttp2 { sender, reads: connected.reads, suspect, max_streams });
+            let shared = Arc::new(SharedHttp2 { sender, signs: connected.signs, suspect, max_streams });
             let now = Instant::now();
             let lease = Http2Lease::new(&shared, self, now);
             let mut state = self.state();
@@ -334,13 +333,7 @@ impl Lease {
 
 impl Http2Lease {
     fn new(shared: &Arc<SharedHttp2>, pool: &Arc<Pool>, now: Instant) -> Self {
-        Http2Lease {
-            shared: Arc::clone(shared),
-            pool: Arc::clone(pool),
-            since: now,
-            reads_before: shared.reads.load(Ordering::Relaxed),
-            answered: false,
-        }
+        Http2Lease { shared: Arc::clone(shared), pool: Arc::clone(pool), since: now, answered: false }
     }
 
     pub(super) fn sender(&self) -> Http2 {
@@ -351,6 +344,11 @@ impl Http2Lease {
         self.answered = true;
     }
 
+    /// Has the server refused our certificate?
+    pub(super) fn is_refused(&self) -> bool {
+        self.shared.signs.is_refused()
+    }
+
     /// Nobody shall use this connection again.
     pub(super) fn condemn(&mut self) {
         self.pool.forget(&self.shared);
@@ -359,8 +357,8 @@ impl Http2Lease {
 
 impl Drop for Http2Lease {
     fn drop(&mut self) {
-        let silent = self.shared.reads.load(Ordering::Relaxed) == self.reads_before;
-        if !self.answered && silent && self.since.elapsed() >= SUSPICIOUS {
+        let silence = self.shared.signs.silence().min(self.since.elapsed());
+        if !self.answered && silence >= SUSPICIOUS {
             self.shared.suspect.store(true, Ordering::Relaxed);
         }
         self.pool.give_back(&self.shared);

@@ -198,6 +198,11 @@ impl Material {
         Ok(!first)
     }
 
+    #[cfg(test)]
+    pub(super) fn forget_looks(&mut self) {
+        (self.identity_looked, self.roots_looked) = (None, None);
+    }
+
     /// Does the pair of certificate and key come from files?
     pub(super) fn has_identity_files(&self) -> bool {
         matches!(

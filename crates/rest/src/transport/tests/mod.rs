@@ -1,7 +1,9 @@
 #![expect(clippy::disallowed_types, reason = "tests look over the server's shoulder")]
 
+mod faults;
 mod http;
 mod server;
+mod tls;
 
 use std::time::Duration;
 
