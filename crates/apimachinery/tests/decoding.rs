@@ -159,6 +159,11 @@ fn managed_fields_are_skipped_and_nothing_else_is() {
         assert_eq!(value["metadata"].as_object().unwrap().len(), 2);
         assert_eq!(value["spec"]["metadata"]["managedFields"], json!(2));
     }
+    let deeper = r#"{"metadata":{"metadata":{"managedFields":3},"managedFields":[]}}"#;
+    assert_eq!(
+        decode::<Value>(deeper, skipping()).unwrap(),
+        json!({"metadata": {"metadata": {"managedFields": 3}}})
+    );
     // It need not even be of the right type; it must be JSON.
     assert!(decode::<Website>(r#"{"metadata":{"managedFields":"?","name":"a"}}"#, skipping()).is_ok());
     assert!(decode::<Website>(r#"{"metadata":{"managedFields":[}],"name":"a"}}"#, skipping()).is_err());
@@ -190,6 +195,10 @@ fn a_lazy_object_cuts_managed_fields_out_of_its_bytes() {
         (
             r#"{"metadata":{"name":"a","managed\u0046ields":M}}"#,
             r#"{"metadata":{"name":"a","managed\u0046ields":[]}}"#,
+        ),
+        (
+            r#"{"metadata":{"name":"x","managedFields":[]},"metadata":{"name":"a"}}"#,
+            r#"{"metadata":{"name":"x","managedFields":[]},"metadata":{"name":"a"}}"#,
         ),
         (
             r#"{"metadata":{"name":"x","managedFields":[]},"metadata":{"name":"a","managedFields":M}}"#,
