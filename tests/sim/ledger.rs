@@ -1,0 +1,116 @@
+//! What must hold, beside what the listeners and the workers check for themselves.
+//!
+//! * The cache becomes the server, and a listener that is told of every change believes what the cache holds.
+//! * What is shown was once a state of the server's; the version that is published never goes back.
+//! * **Requests are counted.** A list, or a watch for the initial events, needs an excuse: the start, an expired version,
+//!   a refusal, a very short watch, a minute in which no watch could be opened. A cut is none. Whoever falls back to a list
+//!   does so at once; whoever was refused rests first.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use apimachinery::Object;
+use indexer::Lister;
+use reflector::ReflectorCore;
+
+use crate::server::{Content, Server};
+use crate::thing::{Thing, version};
+
+/// What was asked, and why it may be.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    excuses: Vec<&'static str>,
+    initial_states: usize,
+    fallbacks: u64,
+    version: u64,
+    /// Since when no watch could be opened.
+    trouble_since: Option<Instant>,
+}
+
+impl Ledger {
+    pub(crate) fn new() -> Self {
+        let excuses = vec!["the start"];
+        Self { excuses, initial_states: 0, fallbacks: 0, version: 0, trouble_since: None }
+    }
+
+    /// Something happened after which the whole state may be asked for once.
+    pub(crate) fn excuse(&mut self, why: &'static str) {
+        self.excuses.push(why);
+    }
+
+    /// The whole state is asked for.
+    pub(crate) fn initial_state_asked(&mut self) {
+        self.initial_states += 1;
+        self.trouble_since = None;
+        assert!(
+            self.initial_states <= self.excuses.len(),
+            "the whole state is asked for without need, after {:?}",
+            self.excuses
+        );
+    }
+
+    /// The watch could not be opened, or as good as not: for a minute that is no reason for a list.
+    pub(crate) fn trouble(&mut self, now: Instant) {
+        let since = *self.trouble_since.get_or_insert(now);
+        if now.duration_since(since).as_secs() >= 60 {
+            self.excuse("a minute without a watch");
+        }
+    }
+
+    pub(crate) fn no_trouble(&mut self) {
+        self.trouble_since = None;
+    }
+
+    /// After whatever happened to the reflector.
+    pub(crate) fn look_at(&mut self, reflector: &ReflectorCore<Thing>) {
+        let fallbacks = reflector.counters().fallbacks;
+        if fallbacks > self.fallbacks {
+            self.fallbacks = fallbacks;
+            assert_eq!(reflector.poll_timeout(), None, "no rest before falling back to a list");
+        }
+        let text = reflector.last_resource_version();
+        if !text.is_empty() {
+            let version: u64 = text.parse().expect("the server counts");
+            assert!(version >= self.version, "the version goes back from {} to {version}", self.version);
+            self.version = version;
+        }
+    }
+}
+
+pub(crate) fn assert_rests(reflector: &ReflectorCore<Thing>, now: Instant) {
+    assert!(
+        reflector.poll_timeout().is_some_and(|until| until > now),
+        "refused, it asks again without a rest"
+    );
+}
+
+pub(crate) fn assert_goes_on_at_once(reflector: &ReflectorCore<Thing>) {
+    assert!(!reflector.holds_stream());
+    assert_eq!(reflector.poll_timeout(), None, "no rest after a mere cut");
+}
+
+pub(crate) fn cached(lister: &Lister<Thing>) -> BTreeMap<String, u64> {
+    lister.list().iter().map(|object| (object.key().to_string(), version(object))).collect()
+}
+
+/// Whatever the cache holds was there once.
+pub(crate) fn assert_shown_was_real(server: &Server, lister: &Lister<Thing>) {
+    for (key, version) in cached(lister) {
+        assert!(server.was_once(&key, version), "{key} at {version} is the cache's invention");
+    }
+}
+
+/// Of an object that cannot be decoded the cache may hold an older state; of all others the last.
+pub(crate) fn assert_became(content: &Content, cached: &BTreeMap<String, u64>) {
+    for (key, (version, is_readable)) in content {
+        let known = cached.get(key);
+        if *is_readable {
+            assert_eq!(known, Some(version), "{key} is not in the cache as it is on the server");
+        } else {
+            assert!(known.is_none_or(|known| known < version), "{key} cannot be known at {version}");
+        }
+    }
+    for key in cached.keys() {
+        assert!(content.contains_key(key), "{key} is gone and nobody was told");
+    }
+}
