@@ -9,9 +9,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use apimachinery::Object;
-use indexer::Lister;
-use reflector::ReflectorCore;
+use apimachinery::{ApiError, Object};
+use indexer::{Change, Lister};
+use reflector::{ReflectorCore, Request};
 
 use crate::server::{Content, Server};
 use crate::thing::{Thing, version};
@@ -25,12 +25,27 @@ pub(crate) struct Ledger {
     version: u64,
     /// Since when no watch could be opened.
     trouble_since: Option<Instant>,
+    /// The server does not have the last version: the most recent one may be asked for.
+    version_is_gone: bool,
+    /// The last version that the reflector was told.
+    told: String,
+    /// That of the first page of the list that is under way.
+    first_page: String,
 }
 
 impl Ledger {
     pub(crate) fn new() -> Self {
         let excuses = vec!["the start"];
-        Self { excuses, initial_states: 0, fallbacks: 0, version: 0, trouble_since: None }
+        Self {
+            excuses,
+            initial_states: 0,
+            fallbacks: 0,
+            version: 0,
+            trouble_since: None,
+            version_is_gone: false,
+            told: String::new(),
+            first_page: String::new(),
+        }
     }
 
     /// Something happened after which the whole state may be asked for once.
@@ -38,8 +53,57 @@ impl Ledger {
         self.excuses.push(why);
     }
 
+    /// A request, as it is sent.
+    pub(crate) fn asked(&mut self, request: &Request) {
+        match request {
+            Request::List(options) if options.continue_token.is_none() => {
+                let nothing_known = if self.told.is_empty() { "0" } else { &self.told };
+                self.initial_state_asked(options.resource_version.as_str(), nothing_known.to_owned());
+            }
+            Request::Watch(options) if options.send_initial_events == Some(true) => {
+                self.initial_state_asked(options.resource_version.as_str(), self.told.clone());
+            }
+            Request::Watch(options) => {
+                assert_eq!(
+                    options.resource_version,
+                    self.told.as_str(),
+                    "a watch goes on from the last version"
+                );
+            }
+            Request::List(_) => {}
+        }
+    }
+
+    /// A list or the initial events were refused.
+    pub(crate) fn version_refused(&mut self, error: &ApiError) {
+        self.version_is_gone |= error.is_expired() || error.is_too_large_resource_version();
+    }
+
+    /// A page, an event or a bookmark was told.
+    pub(crate) fn told(&mut self, version: &str) {
+        version.clone_into(&mut self.told);
+    }
+
+    pub(crate) fn page(&mut self, is_first: bool, version: &str) {
+        if is_first {
+            version.clone_into(&mut self.first_page);
+        }
+    }
+
+    /// The whole state was handed on.
+    pub(crate) fn synced_by_list(&mut self) {
+        self.version_is_gone = false;
+        self.told = std::mem::take(&mut self.first_page);
+    }
+
+    pub(crate) fn synced_by_stream(&mut self) {
+        self.version_is_gone = false;
+    }
+
     /// The whole state is asked for.
-    pub(crate) fn initial_state_asked(&mut self) {
+    fn initial_state_asked(&mut self, version: &str, known: String) {
+        let known = if self.version_is_gone { String::new() } else { known };
+        assert_eq!(version, known, "nothing older than the last version, and that if it can be had");
         self.initial_states += 1;
         self.trouble_since = None;
         assert!(
@@ -97,6 +161,13 @@ pub(crate) fn cached(lister: &Lister<Thing>) -> BTreeMap<String, u64> {
 pub(crate) fn assert_shown_was_real(server: &Server, lister: &Lister<Thing>) {
     for (key, version) in cached(lister) {
         assert!(server.was_once(&key, version), "{key} at {version} is the cache's invention");
+    }
+}
+
+/// A deletion that is told has happened.
+pub(crate) fn assert_is_real(server: &Server, change: &Change<Thing>) {
+    if let Change::Removed { key, old: Some(old), .. } = change {
+        assert!(server.deleted_after(key.as_str(), version(old)), "{key} is told to be gone, and never was");
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) struct Server {
     pub(crate) habits: Habits,
     /// Every state that any object ever had: `(key, version)`.
     history: BTreeSet<(String, u64)>,
+    /// Every deletion.
+    deletions: BTreeSet<(String, u64)>,
     now: Timestamp,
 }
 
@@ -68,6 +70,7 @@ impl Server {
             here: Target::new("v1", "configmaps").namespaced("default"),
             habits,
             history: BTreeSet::new(),
+            deletions: BTreeSet::new(),
             now: Timestamp::UNIX_EPOCH,
         };
         for _ in 0..dice.below(10) {
@@ -91,6 +94,7 @@ impl Server {
             let gone =
                 self.core.delete(&target, &name, &DeleteOptions::default(), self.now).expect("it is there");
             self.remember(&gone.object);
+            self.deletions.insert((key_of(&gone.object), self.core.version()));
             // At once again, under the same name.
             if !dice.once_in(3) {
                 return;
@@ -118,6 +122,10 @@ impl Server {
 
     pub(crate) fn was_once(&self, key: &str, version: u64) -> bool {
         self.history.contains(&(key.to_owned(), version))
+    }
+
+    pub(crate) fn deleted_after(&self, key: &str, version: u64) -> bool {
+        self.deletions.range((key.to_owned(), version + 1)..=(key.to_owned(), u64::MAX)).next().is_some()
     }
 
     pub(crate) fn content(&self) -> Content {

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
-use apimachinery::{ApiError, BrokenKind, ConnectKind, Status, StatusError, WatchEvent};
+use apimachinery::{ApiError, BrokenKind, ConnectKind, Object, Status, StatusError, WatchEvent};
 use deltafifo::{Batch, Delta, DeltaFifo, Full, ObjectDelta};
 use indexer::{Change, Lister, Write, Writer};
 use reflector::{Config, ReflectorCore, Request};
@@ -294,13 +294,7 @@ impl World {
     }
 
     fn ask(&mut self, request: Request) {
-        match &request {
-            Request::List(options) if options.continue_token.is_none() => self.ledger.initial_state_asked(),
-            Request::Watch(options) if options.send_initial_events == Some(true) => {
-                self.ledger.initial_state_asked();
-            }
-            _ => {}
-        }
+        self.ledger.asked(&request);
         let takes = match self.dice.below(20) {
             0 if !self.is_calm && matches!(request, Request::Watch(_)) => self.dice.millis(1, 60_000),
             0..3 => self.dice.millis(100, 5_000),
@@ -318,10 +312,21 @@ impl World {
         match request {
             Request::List(options) => {
                 match fault.map_or_else(|| self.server.list(&options, &mut self.dice), Err) {
-                    Ok(page) => self.reflector.handle_page(self.now, page),
+                    Ok(page) => {
+                        self.ledger.page(options.continue_token.is_none(), page.resource_version.as_str());
+                        let lists = self.reflector.counters().lists;
+                        self.reflector.handle_page(self.now, page);
+                        if self.reflector.counters().lists > lists {
+                            self.ledger.synced_by_list();
+                        }
+                    }
                     Err(error) => {
                         self.note(&error);
                         self.ledger.excuse("a list that failed");
+                        // Of a later page, expiry is that of the token.
+                        if options.continue_token.is_none() || error.is_too_large_resource_version() {
+                            self.ledger.version_refused(&error);
+                        }
                         let may_ask_at_once = error.is_expired() || error.is_too_large_resource_version();
                         self.reflector.handle_list_error(self.now, error);
                         if !may_ask_at_once {
@@ -341,6 +346,7 @@ impl World {
                         self.note(&error);
                         if streaming {
                             self.ledger.excuse("initial events that were refused");
+                            self.ledger.version_refused(&error);
                         } else {
                             self.watch_was_refused(&error);
                         }
@@ -360,7 +366,7 @@ impl World {
         match error {
             _ if is_busy => {}
             ApiError::Status(refusal) if refusal.code() < 500 => {
-                self.ledger.excuse("a watch that was refused")
+                self.ledger.excuse("a watch that was refused");
             }
             _ if error.is_too_large_resource_version() => self.ledger.excuse("a watch from the future"),
             _ => self.ledger.trouble(self.now),
@@ -424,11 +430,13 @@ impl World {
     fn deliver(&mut self, event: WatchEvent<Thing>) {
         let Line::Open { streaming, events, .. } = &mut self.line else { return };
         *events += 1;
+        if matches!(&event, WatchEvent::Bookmark(mark) if mark.initial_events_end) && *streaming {
+            *streaming = false;
+            self.ledger.synced_by_stream();
+        }
         if !*streaming {
             self.ledger.no_trouble();
-        }
-        if matches!(&event, WatchEvent::Bookmark(mark) if mark.initial_events_end) {
-            *streaming = false;
+            self.ledger.told(version_of(&event));
         }
         self.reflector.handle_event(self.now, event);
         self.hand_on();
@@ -462,6 +470,9 @@ impl World {
         let is_busy = error.as_ref().is_some_and(ApiError::is_too_many_requests);
         if streaming {
             self.ledger.excuse("initial events that ended early");
+            if let Some(error) = &error {
+                self.ledger.version_refused(error);
+            }
         } else if is_cut && is_short && events == 0 {
             match error {
                 None => self.ledger.excuse("a very short watch"),
@@ -535,6 +546,7 @@ impl World {
         };
         ledger::assert_shown_was_real(&self.server, &self.lister);
         for change in changes {
+            ledger::assert_is_real(&self.server, &change);
             self.tally.removals_told += u64::from(matches!(change, Change::Removed { .. }));
             for mirror in &mut self.mirrors {
                 mirror.tell(change.clone());
@@ -587,6 +599,18 @@ impl World {
         self.tally.fallbacks += counters.fallbacks;
         self.tally.events += counters.events;
         self.tally.undecodable += counters.undecodable;
+    }
+}
+
+fn version_of(event: &WatchEvent<Thing>) -> &str {
+    match event {
+        WatchEvent::Added(thing) | WatchEvent::Modified(thing) | WatchEvent::Deleted(thing) => {
+            thing.resource_version()
+        }
+        WatchEvent::Bookmark(mark) => mark.resource_version.as_str(),
+        WatchEvent::Undecodable { error, .. } => {
+            error.resource_version.as_ref().expect("the server gives one").as_str()
+        }
     }
 }
 
