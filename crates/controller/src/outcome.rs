@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::time::Duration;
 
-use apimachinery::{ApiError, BoxError, StatusError};
+use apimachinery::{BoxError, StatusError};
 
 use crate::{Action, Terminal};
 
@@ -44,10 +44,7 @@ impl Outcome {
     /// Whether somebody else wrote first: an error like any other, but no news (DEP-12).
     pub(crate) fn is_conflict(&self) -> bool {
         let Self::Failed(error) = self else { return false };
-        chain(&**error).any(|error| match error.downcast_ref::<ApiError>() {
-            Some(ApiError::Status(status)) => status.is_conflict(),
-            _ => error.downcast_ref::<StatusError>().is_some_and(StatusError::is_conflict),
-        })
+        StatusError::find(&**error).is_some_and(StatusError::is_conflict)
     }
 }
 
@@ -56,7 +53,9 @@ fn is_terminal(error: &(dyn Error + 'static)) -> bool {
 }
 
 fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| error.source())
+    let sources = std::iter::successors(Some(error), |&error: &&'a (dyn Error + 'static)| error.source());
+    // A longer chain is a ring.
+    sources.take(64)
 }
 
 /// An error and its sources, on one line.
