@@ -29,6 +29,13 @@ struct Inner {
 }
 
 impl Client {
+    /// A client for the cluster that the environment names: see [`ClientConfig::from_env`]. Reads a few small files and
+    /// sends nothing.
+    #[expect(clippy::unused_async, reason = "a file that is slow to read may be read elsewhere some day")]
+    pub async fn from_env() -> Result<Self, ConfigError> {
+        Self::new(ClientConfig::from_env()?)
+    }
+
     /// A client for this configuration. Nothing is sent yet: files, certificates and URLs are checked here, whether the
     /// server is there shows with the first request.
     pub fn new(config: ClientConfig) -> Result<Self, ConfigError> {

@@ -9,6 +9,7 @@ mod send_tests;
 #[cfg(test)]
 mod tests;
 mod url;
+mod warning;
 
 use std::time::Duration;
 

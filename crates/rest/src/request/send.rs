@@ -10,6 +10,7 @@ use http::HeaderMap;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::answer::{refusal, retry_after};
+use super::warning::warnings;
 use super::{Call, Limiter, invalid};
 use crate::chunks::{self, Chunks};
 use crate::retry::{Next, Outcome, Retry, RetryPolicy};
@@ -101,7 +102,7 @@ impl<W: Wire> Sender<W> {
             let wait = match attempt {
                 Ok(response) if call.is_success(response.status().as_u16()) => {
                     let (head, body) = response.into_parts();
-                    log(call, &retry, head.status.as_u16());
+                    log(call, &retry, head.status.as_u16(), &head.headers);
                     return Ok(Some(Answer {
                         code: head.status.as_u16(),
                         headers: head.headers,
@@ -112,7 +113,7 @@ impl<W: Wire> Sender<W> {
                 Ok(response) => {
                     let (head, mut body) = response.into_parts();
                     let (code, headers) = (head.status.as_u16(), head.headers);
-                    log(call, &retry, code);
+                    log(call, &retry, code, &headers);
                     let outcome = Outcome::Answer { code, retry_after: retry_after(&headers) };
                     let next = retry.handle(outcome, &mut random);
                     let front = match next {
@@ -152,8 +153,11 @@ impl<W: Wire> Sender<W> {
     }
 }
 
-/// One line for each attempt that had an answer.
-fn log(call: &Call<'_>, retry: &Retry, code: u16) {
+/// One line for each attempt that had an answer, and one for each warning in it (REST-RS-11, REST-RS-12).
+fn log(call: &Call<'_>, retry: &Retry, code: u16, headers: &HeaderMap) {
+    for text in warnings(headers) {
+        tracing::warn!(verb = call.verb, resource = call.about.resource, "the server warns: {text}");
+    }
     tracing::debug!(
         verb = call.verb,
         resource = call.about.resource,
