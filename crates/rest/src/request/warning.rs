@@ -81,7 +81,7 @@ mod tests {
             (r#"2999 - "long code""#, &[]),
             (r#"29a - "no code""#, &[]),
             (r#"299 "no agent""#, &[]),
-            (r#"299 - no quotes"#, &[]),
+            ("299 - no quotes", &[]),
             (r#"299 - "open"#, &[]),
             (r#"299 - "first", garbage, 299 - "lost""#, &["first"]),
             (r#"299 - "text" trailing"#, &[]),
