@@ -264,7 +264,50 @@ async fn a_success_that_is_none_is_an_error() {
     }
 }
 
-// REST-RT-04, REST-RT-12, REST-RT-02
+// REST-RT-07, REST-RT-03
+#[tokio::test]
+async fn a_body_is_sent_again_with_each_attempt() {
+    let server = Server::start(|number, _| match number {
+        0 => answer(429, &[("retry-after", "0")], "busy"),
+        _ => common::json(201, MAP),
+    })
+    .await;
+    client(&server).all::<ConfigMap>().create(&map(), &CreateOptions::default()).await.unwrap();
+    let seen = server.seen();
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0].json(), seen[1].json());
+    assert_eq!(seen[1].header("content-type"), Some("application/json"));
+}
+
+// REST-CL-03, REST-CF-09
+#[tokio::test]
+async fn all_that_comes_from_one_client_shares_its_connections_and_its_rate_limit() {
+    let server = saying(MAP).await;
+    let mut config = ClientConfig::new(&server.url);
+    (config.qps, config.burst) = (0.001, 2);
+    let client = Client::new(config).unwrap();
+    let key = ObjectKey::new("shop", "m");
+    let options = GetOptions::default();
+    client.all::<ConfigMap>().get(&key, &options).await.unwrap();
+    client.clone().namespaced::<ConfigMap>("shop").get(&key, &options).await.unwrap();
+    let other = client.clone().all::<ConfigMap>();
+    let third = tokio::time::timeout(std::time::Duration::from_millis(50), other.get(&key, &options)).await;
+    assert!(third.is_err(), "the third request took a token that is not there");
+    assert_eq!(server.seen().len(), 2);
+}
+
+// REST-MD-03
+#[tokio::test]
+async fn metadata_alone_deletes_with_a_body_of_json() {
+    let server = saying(r#"{"kind":"Status","apiVersion":"v1","status":"Success"}"#).await;
+    let maps = client(&server).all::<PartialObjectMetadata<ConfigMap>>();
+    maps.delete(&ObjectKey::new("shop", "m"), &DeleteOptions::default()).await.unwrap();
+    let seen = &server.seen()[0];
+    assert_eq!(seen.header("content-type"), Some("application/json"));
+    assert_eq!(seen.json(), json!({ "apiVersion": "v1", "kind": "DeleteOptions" }));
+}
+
+// REST-RT-04, REST-RT-02
 #[tokio::test]
 async fn a_cut_connection_is_tried_again_for_a_read_and_not_for_a_write() {
     let server = Server::start(|number, seen| match (seen.method.as_str(), number) {
@@ -430,7 +473,7 @@ async fn a_watch_that_is_cut_has_ended() {
     }
 }
 
-// REST-ER-12, REST-RS-01
+// REST-ER-12, REST-RS-01, REST-WA-09
 #[tokio::test]
 async fn a_refused_watch_is_one_error_and_not_a_stream_of_them() {
     let server = Server::start(|number, _| match number {

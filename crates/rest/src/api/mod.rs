@@ -2,6 +2,8 @@
 
 mod objects;
 mod pager;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
 use std::marker::PhantomData;

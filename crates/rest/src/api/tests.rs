@@ -1,0 +1,127 @@
+//! Turning pages, against a source that is a list of answers.
+
+use std::collections::VecDeque;
+#[expect(clippy::disallowed_types, reason = "the diary of a fake")]
+use std::sync::Mutex;
+
+use apimachinery::{
+    ApiError, ListOptions, ListWatch, Page, Reason, ResourceVersionMatch, Status, StatusError, WatchEvent,
+};
+
+use super::list_all;
+
+/// Answers one list after the other, and remembers what it was asked.
+#[expect(clippy::disallowed_types, reason = "as above")]
+struct Book {
+    pages: Mutex<VecDeque<Result<Page<u32>, ApiError>>>,
+    asked: Mutex<Vec<ListOptions>>,
+}
+
+impl ListWatch<u32> for Book {
+    type Events = futures_util::stream::Empty<Result<WatchEvent<u32>, ApiError>>;
+
+    async fn list(&self, options: &ListOptions) -> Result<Page<u32>, ApiError> {
+        self.asked.lock().unwrap().push(options.clone());
+        self.pages.lock().unwrap().pop_front().expect("asked too often")
+    }
+
+    async fn watch(&self, _: &ListOptions) -> Result<Self::Events, ApiError> {
+        Ok(futures_util::stream::empty())
+    }
+
+    fn describe(&self) -> String {
+        "numbers".into()
+    }
+}
+
+#[expect(clippy::disallowed_types, reason = "as above")]
+fn book(pages: impl IntoIterator<Item = Result<Page<u32>, ApiError>>) -> Book {
+    Book { pages: Mutex::new(pages.into_iter().collect()), asked: Mutex::default() }
+}
+
+fn page(items: &[u32], version: &str, next: Option<&str>) -> Result<Page<u32>, ApiError> {
+    Ok(Page {
+        items: items.to_vec(),
+        undecodable: Vec::new(),
+        resource_version: version.into(),
+        continue_token: next.map(str::to_owned),
+        remaining_item_count: None,
+    })
+}
+
+fn refused(reason: Reason, code: u16) -> Result<Page<u32>, ApiError> {
+    Err(StatusError::new(Status::failure(reason, code, "no")).into())
+}
+
+fn at_least_seven() -> ListOptions {
+    let mut options = ListOptions::default();
+    options.resource_version = "7".into();
+    options.resource_version_match = Some(ResourceVersionMatch::NotOlderThan);
+    options
+}
+
+// REST-PG-01, REST-PG-02
+#[tokio::test]
+async fn a_single_page_is_the_answer_as_it_came() {
+    let source = book([page(&[1, 2], "9", None)]);
+    let all = list_all(&source, &at_least_seven()).await.unwrap();
+    assert_eq!((all.items, all.resource_version.as_str()), (vec![1, 2], "9"));
+    let asked = source.asked.lock().unwrap();
+    assert_eq!(asked.len(), 1);
+    assert_eq!(asked[0].limit, 500);
+
+    let source = book([page(&[], "9", None)]);
+    let mut options = ListOptions::default();
+    options.limit = 3;
+    assert!(list_all(&source, &options).await.unwrap().items.is_empty());
+    assert_eq!(source.asked.lock().unwrap()[0].limit, 3, "a limit that is set is left alone");
+}
+
+// REST-PG-03, REST-PG-04, REST-PG-09
+#[tokio::test]
+async fn only_the_token_decides_whether_there_is_more() {
+    let source = book([page(&[1], "9", Some("a")), page(&[], "10", Some("b")), page(&[2, 3], "11", None)]);
+    let all = list_all(&source, &at_least_seven()).await.unwrap();
+    assert_eq!((all.items, all.resource_version.as_str()), (vec![1, 2, 3], "9"));
+    let asked = source.asked.lock().unwrap();
+    let tokens: Vec<Option<&str>> = asked.iter().map(|options| options.continue_token.as_deref()).collect();
+    assert_eq!(tokens, [None, Some("a"), Some("b")]);
+    assert_eq!(asked[0].resource_version, "7");
+    for later in &asked[1..] {
+        assert!(later.resource_version.is_empty() && later.resource_version_match.is_none());
+        assert_eq!(later.limit, 500);
+    }
+}
+
+// REST-PG-05
+#[tokio::test]
+async fn a_rest_that_has_expired_is_asked_for_as_a_whole_with_what_was_asked_at_first() {
+    let source = book([page(&[1], "9", Some("a")), refused(Reason::Expired, 410), page(&[1, 2], "12", None)]);
+    let all = list_all(&source, &at_least_seven()).await.unwrap();
+    assert_eq!((all.items, all.resource_version.as_str()), (vec![1, 2], "12"));
+    let asked = source.asked.lock().unwrap();
+    assert_eq!(asked[2], at_least_seven(), "no limit, no token, version and match as given");
+}
+
+// REST-PG-05
+#[tokio::test]
+async fn the_first_page_and_other_refusals_have_no_second_way() {
+    let source = book([refused(Reason::Expired, 410)]);
+    assert!(list_all(&source, &at_least_seven()).await.unwrap_err().is_expired());
+    let source = book([page(&[1], "9", Some("a")), refused(Reason::InternalError, 500)]);
+    assert_eq!(list_all(&source, &at_least_seven()).await.unwrap_err().status().unwrap().code(), 500);
+}
+
+// REST-PG-07
+#[tokio::test]
+async fn no_page_is_asked_for_after_the_caller_has_gone() {
+    use std::task::{Context, Poll, Waker};
+    let source = book([page(&[1], "9", Some("a")), page(&[2], "9", None)]);
+    let options = ListOptions::default();
+    let mut listing = Box::pin(list_all(&source, &options));
+    assert!(source.asked.lock().unwrap().is_empty(), "nothing is asked before the future is polled");
+    assert!(matches!(listing.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Ready(Ok(_))));
+    let dropped = list_all(&source, &options);
+    drop(dropped);
+    assert_eq!(source.asked.lock().unwrap().len(), 2);
+}
