@@ -124,7 +124,7 @@ async fn what_does_not_heal_by_itself_is_told_and_weather_is_waited_through() {
         server.refuse(Some(refusal.clone()));
         let informer = SharedInformer::new(server.clone());
         let running = run(&informer);
-        let limit = Duration::from_secs(120);
+        let limit = Duration::from_secs(20);
         let error = within(informer.synced_within(limit)).await.unwrap_err();
         let expected = if is_told { Why::Refused } else { Why::TimedOut(limit) };
         assert_eq!(error.why(), expected, "{refusal}");

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 /// Far more than anything here takes, in virtual time or real.
-pub(crate) const LIMIT: Duration = Duration::from_secs(600);
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, serde::Deserialize)]
 pub(crate) struct Thing {
@@ -84,7 +84,7 @@ impl Server {
         let uid = known.unwrap_or_else(|| format!("{name}-{version}"));
         let object = thing(name, version, &uid);
         state.objects.insert(name.to_owned(), object.clone());
-        state.happened(kind, object);
+        state.happened(kind, &object);
         version
     }
 
@@ -94,7 +94,7 @@ impl Server {
         let version = state.version;
         let last = state.objects.remove(name).expect("an object to delete");
         let last = thing(name, version, last.uid());
-        state.happened(EventKind::Deleted, last);
+        state.happened(EventKind::Deleted, &last);
         version
     }
 
@@ -170,10 +170,10 @@ impl Server {
 }
 
 impl State {
-    fn happened(&mut self, kind: EventKind, object: Thing) {
+    fn happened(&mut self, kind: EventKind, object: &Thing) {
         self.history.push((self.version, kind, object.clone()));
         let unreadable = self.unreadable.clone();
-        self.watches.retain(|watch| watch.send(Ok(event(&unreadable, kind, &object))).is_ok());
+        self.watches.retain(|watch| watch.send(Ok(event(&unreadable, kind, object))).is_ok());
     }
 }
 
@@ -248,11 +248,11 @@ pub(crate) fn at(object: &impl Object) -> String {
     format!("{}@{}", object.name(), object.resource_version())
 }
 
-/// What is in the cache, sorted.
+/// What is in the cache, sorted by name.
 pub(crate) fn cached(informer: &SharedInformer<Thing>) -> Vec<String> {
-    let mut all: Vec<String> = informer.lister().list().iter().map(|object| at(&**object)).collect();
-    all.sort();
-    all
+    let mut all = informer.lister().list();
+    all.sort_by(|a, b| a.name().cmp(b.name()));
+    all.iter().map(|object| at(&**object)).collect()
 }
 
 /// Remembers what it was told, as text.
@@ -293,6 +293,40 @@ impl Record {
     }
 }
 
+/// A listener that keeps what it was told of, and checks that what it is told follows from that.
+#[derive(Clone, Default)]
+pub(crate) struct Mirror {
+    #[expect(clippy::disallowed_types, reason = "see above")]
+    state: Arc<Mutex<(BTreeMap<String, String>, Vec<String>)>>,
+}
+
+impl Mirror {
+    pub(crate) fn handler(&self) -> impl Fn(&Notification<Thing>) + Send + use<> {
+        let mirror = self.clone();
+        move |notification| mirror.tell(notification)
+    }
+
+    pub(crate) fn tell(&self, notification: &Notification<Thing>) {
+        let (known, wrong) = &mut *self.state.lock().unwrap();
+        let key = notification.key().to_string();
+        let follows = match notification {
+            Notification::Added { object, .. } => known.insert(key, at(&**object)).is_none(),
+            Notification::Updated { old, new } => known.insert(key, at(&**new)) == Some(at(&**old)),
+            Notification::Deleted(_) => known.remove(&key).is_some(),
+        };
+        if !follows {
+            wrong.push(format!("{notification:?}"));
+        }
+    }
+
+    /// What it knows, as the server says it; panics if something did not follow.
+    pub(crate) fn content(&self) -> Vec<String> {
+        let (known, wrong) = &*self.state.lock().unwrap();
+        assert!(wrong.is_empty(), "told what does not follow: {wrong:?}");
+        known.values().cloned().collect()
+    }
+}
+
 /// Runs the informer until the answer is aborted.
 pub(crate) fn run(informer: &SharedInformer<Thing>) -> JoinHandle<()> {
     tokio::spawn(informer.run(std::future::pending()))
@@ -310,8 +344,15 @@ pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// Waits until the cache is what the server has, and the watch is open.
 pub(crate) async fn settled(informer: &SharedInformer<Thing>, server: &Server) {
-    until("the cache is what the server has", || server.has_watch() && cached(informer) == server.content())
-        .await;
+    let met = async {
+        while !(server.has_watch() && cached(informer) == server.content()) {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    if tokio::time::timeout(LIMIT, met).await.is_err() {
+        let (cache, content) = (cached(informer), server.content());
+        panic!("not settled: the cache {cache:?} is not {content:?}");
+    }
 }
 
 pub(crate) async fn within<F: Future>(future: F) -> F::Output {
