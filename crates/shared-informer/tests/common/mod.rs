@@ -37,6 +37,7 @@ pub(crate) fn thing(name: &str, version: u64, uid: &str) -> Thing {
 pub(crate) struct Server {
     #[expect(clippy::disallowed_types, reason = "see above")]
     state: Arc<Mutex<State>>,
+    what: &'static str,
 }
 
 #[derive(Default)]
@@ -59,7 +60,12 @@ impl Server {
         let state = State { version: 1, ..State::default() };
         #[expect(clippy::disallowed_types, reason = "see above")]
         let state = Arc::new(Mutex::new(state));
-        Self { state }
+        Self { state, what: "things" }
+    }
+
+    pub(crate) fn described(mut self, what: &'static str) -> Self {
+        self.what = what;
+        self
     }
 
     pub(crate) fn with(names: &[&str]) -> Self {
@@ -240,7 +246,7 @@ impl ListWatch<Thing> for Server {
     }
 
     fn describe(&self) -> String {
-        "things".to_owned()
+        self.what.to_owned()
     }
 }
 
@@ -297,7 +303,14 @@ impl Record {
 #[derive(Clone, Default)]
 pub(crate) struct Mirror {
     #[expect(clippy::disallowed_types, reason = "see above")]
-    state: Arc<Mutex<(BTreeMap<String, String>, Vec<String>)>>,
+    state: Arc<Mutex<Memory>>,
+}
+
+#[derive(Default)]
+struct Memory {
+    known: BTreeMap<String, String>,
+    /// What did not follow from what was known.
+    wrong: Vec<String>,
 }
 
 impl Mirror {
@@ -307,7 +320,7 @@ impl Mirror {
     }
 
     pub(crate) fn tell(&self, notification: &Notification<Thing>) {
-        let (known, wrong) = &mut *self.state.lock().unwrap();
+        let Memory { known, wrong } = &mut *self.state.lock().unwrap();
         let key = notification.key().to_string();
         let follows = match notification {
             Notification::Added { object, .. } => known.insert(key, at(&**object)).is_none(),
@@ -321,7 +334,7 @@ impl Mirror {
 
     /// What it knows, as the server says it; panics if something did not follow.
     pub(crate) fn content(&self) -> Vec<String> {
-        let (known, wrong) = &*self.state.lock().unwrap();
+        let Memory { known, wrong } = &*self.state.lock().unwrap();
         assert!(wrong.is_empty(), "told what does not follow: {wrong:?}");
         known.values().cloned().collect()
     }
