@@ -52,7 +52,7 @@ fn replaced(names: &[&str], version: &str) -> Delta<ConfigMap> {
     Delta::Replaced { items, unreadable: Vec::new(), resource_version: version.into() }
 }
 
-// CACHE-Q-05, CACHE-Q-09
+// CACHE-Q-05, CACHE-Q-09, CACHE-Z-02
 #[test]
 fn deltas_come_out_in_the_order_they_went_in_and_none_is_merged() {
     let mut queue = queue(100);

@@ -43,6 +43,7 @@ mod error;
 mod failure;
 mod shell;
 mod status;
+mod watch_list_options;
 
 pub use config::Config;
 pub use core::{ReflectorCore, Request, Transform};
@@ -50,3 +51,4 @@ pub use cycle::Note;
 pub use error::ReflectorError;
 pub use shell::Reflector;
 pub use status::{Counters, Monitor, Phase, Status};
+pub use watch_list_options::watch_list_options;

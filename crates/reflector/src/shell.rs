@@ -321,7 +321,13 @@ impl<In: Object, Out: Object> Outlet<In, Out> {
     fn tell(&mut self, note: &Note) {
         let handler = match note {
             Note::Failed(error) => {
-                tracing::warn!(error = %Chain(error), "the cycle failed");
+                // What a server says of old versions, or a server that goes away, is daily bread (CACHE-R-12).
+                let is_usual = error.api_error().is_some_and(|why| why.is_expired() || why.is_probable_eof());
+                if is_usual {
+                    tracing::debug!(error = %Chain(error), "the cycle failed");
+                } else {
+                    tracing::warn!(error = %Chain(error), "the cycle failed");
+                }
                 Some((&mut self.on_error, error))
             }
             Note::Handled(error) => {

@@ -5,5 +5,6 @@
 mod common;
 mod listing;
 mod objects;
+mod options;
 mod streaming;
 mod watching;
