@@ -57,7 +57,7 @@ fn forbidden() -> StatusError {
     StatusError::forbidden(&pods, "", "no list of pods for this account")
 }
 
-// CTRL-03, CT-03
+// CTRL-03, CTRL-22, CT-03
 #[tokio::test(start_paused = true)]
 async fn no_reconcile_before_every_source_is_synced() {
     let (maps, pods) = (Cluster::new(), Cluster::<Pod>::new());

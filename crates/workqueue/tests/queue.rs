@@ -11,7 +11,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use common::{LIMIT, MS, Sleeper, got};
-use steersman_workqueue::Queue;
+use steersman_workqueue::{Queue, RateLimiter};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
@@ -128,7 +128,7 @@ async fn a_batch_wakes_as_many_as_it_has_keys_for() {
     assert_eq!(gets.iter().filter(|(sleeper, _)| sleeper.woken() == 1).count(), 3);
 }
 
-// WQ-06, WQ-11
+// WQ-06, WQ-11, WQ-16
 #[tokio::test(start_paused = true)]
 async fn shutdown_wakes_everybody_and_hands_out_what_is_queued() {
     let queue = Queue::<u8>::new();
@@ -205,12 +205,13 @@ async fn every_drain_caller_returns() {
     }
 }
 
-// WQ-14
+// WQ-14, WQ-16
 #[tokio::test(start_paused = true)]
 async fn a_drain_waits_for_what_is_queued() {
     let queue = Queue::new();
     queue.add_all([1, 2]);
     let mut drain = pin!(queue.shutdown_with_drain());
+    assert!(queue.is_shutting_down(), "from the call on");
     assert!(timeout(MS(1), &mut drain).await.is_err(), "nothing is in flight, but two are queued");
     drop(got(&queue).await);
     drop(got(&queue).await);
@@ -247,6 +248,39 @@ async fn a_queue_keeps_no_key_that_is_done() {
     queue.add_after(Arc::clone(&key), MS(1));
     queue.shutdown();
     assert_eq!(Arc::strong_count(&key), 1);
+}
+
+// GN-07: whoever is called by the queue may call it.
+#[tokio::test(start_paused = true)]
+async fn no_foreign_code_runs_under_the_lock() {
+    struct Asking(Queue<u8>);
+    impl RateLimiter<u8> for Asking {
+        fn when(&mut self, _now: std::time::Instant, _key: &u8) -> Duration {
+            MS(self.0.len() as u64)
+        }
+        fn forget(&mut self, _key: &u8) {
+            self.0.add(9);
+        }
+        fn requeues(&self, _key: &u8) -> u32 {
+            u32::from(self.0.is_empty())
+        }
+    }
+    struct Adding(Queue<u8>);
+    impl std::task::Wake for Adding {
+        fn wake(self: Arc<Self>) {
+            self.0.add(2);
+        }
+    }
+    let queue = Queue::new();
+    queue.set_limiter(Asking(queue.clone()));
+    let mut get = pin!(queue.get());
+    let waker = Waker::from(Arc::new(Adding(queue.clone())));
+    assert!(get.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    queue.add(1);
+    assert_eq!(queue.len(), 2, "the waker added one");
+    assert_eq!(queue.add_rate_limited(3), MS(2));
+    queue.forget(&3);
+    assert_eq!((queue.len(), queue.requeues(&3)), (3, 0));
 }
 
 // GN-04: the key's own code panics under the lock, and the queue goes on for the others.
