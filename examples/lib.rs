@@ -1,0 +1,1 @@
+//! Examples, one idea a file: `cargo run --example NAME`.
