@@ -31,7 +31,7 @@ mod retry;
 mod transport;
 mod watch;
 
-pub use api::{Api, list_all};
+pub use api::{Api, each_page, list_all};
 pub use client::Client;
 pub use config::{
     Auth, ClientConfig, ConnectionOptions, Environment, ExecConfig, ExecVersion, Impersonation,

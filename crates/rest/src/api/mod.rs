@@ -13,7 +13,7 @@ use std::time::Duration;
 use apimachinery::{ApiError, ApiResource, Decode, ListOptions, ListWatch, Object, Page};
 use http::Method;
 
-pub use pager::list_all;
+pub use pager::{each_page, list_all};
 
 use crate::client::Client;
 use crate::list::ListReader;

@@ -8,7 +8,7 @@ use apimachinery::{
     ApiError, ListOptions, ListWatch, Page, Reason, ResourceVersionMatch, Status, StatusError, WatchEvent,
 };
 
-use super::list_all;
+use super::{each_page, list_all};
 
 /// Answers one list after the other, and remembers what it was asked.
 #[expect(clippy::disallowed_types, reason = "as above")]
@@ -126,4 +126,66 @@ async fn no_page_is_asked_for_after_the_caller_has_gone() {
     assert!(listing.as_mut().poll(&mut cx).is_pending());
     drop(listing);
     assert_eq!(source.asked.lock().unwrap().len(), 2, "the page that was being read, and no other");
+}
+
+// REST-PG-06, REST-PG-10
+#[tokio::test]
+async fn each_page_is_used_in_order_and_asked_for_without_the_version() {
+    let source = book([page(&[1], "9", Some("a")), page(&[], "10", Some("b")), page(&[2, 3], "11", None)]);
+    let (mut used, options) = (Vec::new(), at_least_seven());
+    let answer = each_page(&source, &options, 10, async |page| {
+        used.extend(page.items);
+        Ok::<(), ApiError>(())
+    });
+    answer.await.unwrap();
+    assert_eq!(used, [1, 2, 3]);
+    let asked = source.asked.lock().unwrap();
+    assert_eq!(asked[0].resource_version, "7");
+    assert!(asked[1..].iter().all(|options| options.resource_version.is_empty()));
+    assert!(asked[1..].iter().all(|options| options.resource_version_match.is_none()));
+}
+
+// REST-PG-01, REST-PG-06
+#[tokio::test]
+async fn pages_are_fetched_ahead_and_no_further() {
+    for ahead in [1, 3] {
+        let source = book((0..9).map(|n| page(&[n], "9", (n < 8).then_some("t"))));
+        let options = ListOptions::default();
+        let gate = tokio::sync::Semaphore::new(0);
+        let mut listing = Box::pin(each_page(&source, &options, ahead, async |_| {
+            gate.acquire().await.unwrap().forget();
+            Ok::<(), ApiError>(())
+        }));
+        let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+        for _ in 0..100 {
+            assert!(listing.as_mut().poll(&mut cx).is_pending());
+        }
+        // One in use, `ahead` waiting, one that has no place yet.
+        assert_eq!(source.asked.lock().unwrap().len(), ahead + 2);
+        gate.add_permits(9);
+        listing.await.unwrap();
+        assert_eq!(source.asked.lock().unwrap().len(), 9);
+    }
+}
+
+// REST-PG-06
+#[tokio::test]
+async fn the_first_error_ends_it_and_an_expired_rest_is_not_asked_for_again() {
+    let source = book([page(&[1], "9", Some("a")), refused(Reason::Expired, 410)]);
+    let (mut used, options) = (Vec::new(), at_least_seven());
+    let answer = each_page(&source, &options, 10, async |page| {
+        used.extend(page.items);
+        Ok::<(), ApiError>(())
+    });
+    assert!(answer.await.unwrap_err().is_expired());
+    assert_eq!(used, [1], "what came before is used");
+    assert_eq!(source.asked.lock().unwrap().len(), 2);
+
+    let source = book((0..9).map(|n| page(&[n], "9", (n < 8).then_some("t"))));
+    let answer: Result<(), ApiError> = each_page(&source, &at_least_seven(), 1, async |page| {
+        if page.items == [2] { Err(ApiError::InvalidRequest("enough".into())) } else { Ok(()) }
+    })
+    .await;
+    assert_eq!(answer.unwrap_err().to_string(), "invalid request: enough");
+    assert!(source.asked.lock().unwrap().len() <= 5);
 }
