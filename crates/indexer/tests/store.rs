@@ -57,7 +57,7 @@ fn the_same_version_again_is_an_update() {
     assert_eq!(all_told(&changes), ["a@1>1"]);
 }
 
-// CACHE-S-08, CACHE-S-11, CACHE-S-12: T-S-5. A version that cannot be read, or is not kept, leaves the cache's alone.
+// CACHE-S-08, CACHE-S-11, CACHE-S-12, CACHE-S-14: T-S-5. A version that cannot be read, or is not kept, leaves the cache's alone.
 #[test]
 fn the_version_of_the_cache_follows_what_is_written() {
     let (mut writer, lister) = indexer::new();

@@ -147,7 +147,7 @@ async fn whoever_waits_for_an_informer_that_ends_is_told() {
     assert_eq!(within(registration.synced()).await.unwrap_err().why(), Why::Stopped);
 }
 
-// CACHE-I-30: T-I-7, T-I-8. What a handler holds is free when the informer is gone, or the handler is.
+// CACHE-I-30, CACHE-I-31: T-I-7, T-I-8. What a handler holds is free when the informer is gone, or the handler is.
 #[tokio::test(start_paused = true)]
 async fn a_handler_is_dropped_with_its_registration_or_its_informer() {
     let server = Server::with(&["a"]);
