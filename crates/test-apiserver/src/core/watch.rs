@@ -372,11 +372,28 @@ impl Bookmark {
         }
         let mut object =
             json!({"kind": resource.kind, "apiVersion": resource.api_version(), "metadata": metadata});
-        if resource.is("", "pods") {
-            // The zero of a Go struct, as it is printed: not a whole pod.
-            object["spec"] = json!({"containers": null});
-            object["status"] = json!({});
+        if let Some((spec, status)) = zero_of(resource) {
+            object["spec"] = spec;
+            object["status"] = status;
         }
         Self { resource_version: version, ends_initial_events, object }
+    }
+}
+
+/// The zero of a kind's Go struct, as it is printed: not a whole object.
+fn zero_of(resource: &ResourceInfo) -> Option<(Value, Value)> {
+    let template = json!({"metadata": {}, "spec": {"containers": null}});
+    match (resource.group.as_str(), resource.plural.as_str()) {
+        ("", "pods") => Some((json!({"containers": null}), json!({}))),
+        ("", "namespaces") => Some((json!({}), json!({}))),
+        ("", "services") => Some((json!({}), json!({"loadBalancer": {}}))),
+        ("apps", "deployments") => {
+            Some((json!({"selector": null, "template": template, "strategy": {}}), json!({})))
+        }
+        ("apps", "replicasets") => {
+            Some((json!({"selector": null, "template": template}), json!({"replicas": 0})))
+        }
+        ("batch", "jobs") => Some((json!({"template": template}), json!({}))),
+        _ => None,
     }
 }
