@@ -11,6 +11,7 @@
 
 mod apply;
 mod collection;
+mod conversion;
 mod definition;
 mod delete;
 mod dice;
@@ -38,7 +39,7 @@ use std::time::Duration;
 
 use apimachinery::{CreateOptions, GetOptions, StatusError};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use collection::Collection;
 use dice::Dice;
@@ -257,7 +258,7 @@ impl Core {
             return stored.clone();
         }
         let mut value = stored.value();
-        value["apiVersion"] = Value::String(api_version);
+        conversion::convert(&mut value, &api_version);
         Arc::new(Stored::new(resource, &value))
     }
 

@@ -159,9 +159,11 @@ const BUILT_IN: &[Row] = &[
 pub(crate) const VERBS: [&str; 8] =
     ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// The built-in resources; the n-th is kept in the n-th collection.
+/// The built-in resources; the n-th is kept in the n-th collection. Events are one collection under two names, and what
+/// both select by stands in the same order.
 pub(crate) fn built_in() -> impl Iterator<Item = ResourceInfo> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let events = BUILT_IN.iter().position(|row| row.0 == "v1" && row.2 == "events").unwrap_or_default();
     BUILT_IN.iter().enumerate().map(move |(index, row)| {
         let (group, version) = row.0.split_once('/').unwrap_or(("", row.0));
         let subresources = words(row.5);
@@ -184,7 +186,7 @@ pub(crate) fn built_in() -> impl Iterator<Item = ResourceInfo> {
             verbs: VERBS.iter().map(|&verb| verb.to_owned()).collect(),
             custom: false,
             printer_columns: Vec::new(),
-            collection: CollectionId(index),
+            collection: CollectionId(if group == "events.k8s.io" { events } else { index }),
             selectable: selectable(group, row.2).iter().map(|&path| path.to_owned()).collect(),
             schema: None,
             scale,
@@ -234,6 +236,7 @@ fn selectable(group: &str, plural: &str) -> &'static [&'static str] {
             "regarding.fieldPath",
             "reason",
             "reportingController",
+            "deprecatedSource",
             "type",
         ],
         _ => &[],

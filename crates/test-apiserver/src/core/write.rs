@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::errors::{self, FieldError};
 use super::registry::ResourceInfo;
 use super::stored::{Stored, key};
-use super::{Core, Target, managed, schema, strategy, validation};
+use super::{Core, Target, conversion, managed, schema, strategy, validation};
 
 /// What a write did.
 #[derive(Debug, Clone)]
@@ -399,14 +399,25 @@ impl Core {
     pub(crate) fn commit(&mut self, resource: &ResourceInfo, mut object: Value) -> Arc<Stored> {
         self.version += 1;
         object["metadata"]["resourceVersion"] = Value::String(self.version.to_string());
+        let stored = self.kept(resource, &mut object);
         let collection = &mut self.collections[resource.collection.0];
-        object["apiVersion"] = Value::String(collection.api_version.clone());
-        let stored = Arc::new(Stored::new(resource, &object));
         let key = stored.key();
         self.chores.note(resource, collection.get(&key).map(Arc::as_ref), &stored, &object);
         collection.put(key, stored.clone());
         self.wake_watchers_of(resource, stored.namespace());
         stored
+    }
+
+    /// The object in the version that its collection keeps.
+    fn kept(&self, resource: &ResourceInfo, object: &mut Value) -> Arc<Stored> {
+        let api_version = &self.collections[resource.collection.0].api_version;
+        conversion::convert(object, api_version);
+        let is_kept = |it: &&Arc<ResourceInfo>| {
+            it.collection == resource.collection && it.api_version() == *api_version
+        };
+        let other =
+            (resource.api_version() != *api_version).then(|| self.registry.iter().find(is_kept)).flatten();
+        Arc::new(Stored::new(other.map_or(resource, Arc::as_ref), object))
     }
 
     /// Removes an object, at the next version; its last state is `last`, or what is stored.
@@ -419,9 +430,8 @@ impl Core {
         self.version += 1;
         let mut value = last.unwrap_or_else(|| old.value());
         value["metadata"]["resourceVersion"] = Value::String(self.version.to_string());
+        let stored = self.kept(resource, &mut value);
         let collection = &mut self.collections[resource.collection.0];
-        value["apiVersion"] = Value::String(collection.api_version.clone());
-        let stored = Arc::new(Stored::new(resource, &value));
         collection.remove(&old.key(), stored.clone());
         self.chores.forget(resource, old);
         self.wake_watchers_of(resource, stored.namespace());

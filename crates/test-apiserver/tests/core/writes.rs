@@ -267,6 +267,34 @@ fn a_binding_puts_a_pod_on_a_node_once_and_an_eviction_deletes_it() {
 }
 
 #[test]
+fn an_event_is_one_object_under_two_names() {
+    let mut world = World::new();
+    let (old, new) = (Target::new("v1", "events"), Target::new("events.k8s.io/v1", "events"));
+    let (old, new) = (old.namespaced("default"), new.namespaced("default"));
+    let id = world.watch(&old, &asking("0"));
+    let event = json!({"metadata": {"name": "e"}, "note": "hello", "regarding": {"kind": "Pod", "name": "p"},
+        "reportingController": "me", "reason": "Started", "type": "Normal"});
+    let made = world.create(&new, event).expect("made").object.value();
+    assert_eq!((&made["apiVersion"], &made["note"]), (&json!("events.k8s.io/v1"), &json!("hello")));
+    let seen = world.get(&old, "e").expect("there");
+    assert_eq!((&seen["apiVersion"], &seen["message"]), (&json!("v1"), &json!("hello")));
+    assert_eq!((&seen["involvedObject"]["name"], seen.get("regarding")), (&json!("p"), None));
+    for (target, selector) in
+        [(&old, "involvedObject.name=p,type=Normal"), (&new, "regarding.name=p,type=Normal")]
+    {
+        let mut options = asking("");
+        options.field_selector = Some(selector.to_owned());
+        assert_eq!(world.list(target, &options).expect("a list").items.len(), 1, "{selector}");
+    }
+    let patch = apimachinery::Patch::Merge(json!({"count": 2}));
+    world.patch(&old, "e", &patch).expect("counted");
+    assert_eq!(world.get(&new, "e").expect("there")["deprecatedCount"], 2);
+    world.delete(&new, "e").expect("deleted");
+    assert_eq!(world.frames(id).len(), 3);
+    assert_eq!(refusal(world.get(&old, "e")).0, 404);
+}
+
+#[test]
 fn metadata_that_no_object_has_is_dropped() {
     let mut world = World::new();
     let object = json!({"metadata": {"name": "a", "color": "red", "labels": {}, "finalizers": null}});
