@@ -43,6 +43,9 @@ pub(crate) struct Server {
     /// Every deletion.
     deletions: BTreeSet<(String, u64)>,
     now: Timestamp,
+    /// A mark that comes late: after changes that happened meanwhile, as of their version.
+    held_mark: Option<(WatchId, u64)>,
+    dice: Dice,
 }
 
 /// What the server holds: version by key, and whether it can be read.
@@ -72,6 +75,8 @@ impl Server {
             history: BTreeSet::new(),
             deletions: BTreeSet::new(),
             now: Timestamp::UNIX_EPOCH,
+            held_mark: None,
+            dice: dice.fork(),
         };
         for _ in 0..dice.below(10) {
             server.write(dice);
@@ -195,11 +200,33 @@ impl Server {
     /// The next frame of a watch: `None` for nothing now, `Some(None)` for its end.
     #[expect(clippy::option_option, reason = "as a stream is polled")]
     pub(crate) fn poll(&mut self, id: WatchId) -> Option<Option<Result<WatchEvent<Thing>, ApiError>>> {
+        let mark = |version: u64, is_end| {
+            WatchEvent::Bookmark(Bookmark {
+                resource_version: version.to_string().into(),
+                initial_events_end: is_end,
+            })
+        };
+        let held = self.held_mark.take_if(|(of, _)| *of == id);
         let frame = match self.core.poll_event(id) {
-            Polled::Pending => return None,
+            Polled::Pending => match held {
+                Some((_, version)) if self.dice.once_in(3) => return Some(Some(Ok(mark(version, true)))),
+                held => {
+                    self.held_mark = held;
+                    return None;
+                }
+            },
             Polled::Ended => return Some(None),
             Polled::Frame(frame) => frame,
         };
+        if let Some((_, held)) = held {
+            let version = match &frame {
+                WatchFrame::Added(stored) | WatchFrame::Modified(stored) | WatchFrame::Deleted(stored) => {
+                    stored.resource_version()
+                }
+                _ => held,
+            };
+            self.held_mark = Some((id, version));
+        }
         let event = |kind, stored: &Arc<Stored>| match decode(stored) {
             Err(error) => WatchEvent::Undecodable { kind, error },
             Ok(thing) => match kind {
@@ -212,10 +239,17 @@ impl Server {
             WatchFrame::Added(stored) => event(EventKind::Added, &stored),
             WatchFrame::Modified(stored) => event(EventKind::Modified, &stored),
             WatchFrame::Deleted(stored) => event(EventKind::Deleted, &stored),
-            WatchFrame::Bookmark(mark) => WatchEvent::Bookmark(Bookmark {
-                resource_version: mark.resource_version.to_string().into(),
-                initial_events_end: mark.ends_initial_events && self.habits.marks_end,
-            }),
+            // Before the mark no bookmark tells of later versions.
+            WatchFrame::Bookmark(_) if held.is_some() => return self.poll(id),
+            WatchFrame::Bookmark(end)
+                if end.ends_initial_events && self.habits.marks_end && self.dice.once_in(2) =>
+            {
+                self.held_mark = Some((id, end.resource_version));
+                return self.poll(id);
+            }
+            WatchFrame::Bookmark(it) => {
+                mark(it.resource_version, it.ends_initial_events && self.habits.marks_end)
+            }
             WatchFrame::Error(refusal) => return Some(Some(Err(refusal.into()))),
         })))
     }

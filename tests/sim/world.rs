@@ -93,6 +93,7 @@ enum Line {
         id: WatchId,
         streaming: bool,
         asked_at: Instant,
+        heard_at: Instant,
         events: u64,
     },
 }
@@ -280,6 +281,11 @@ impl World {
                     let Some(request) = self.reflector.poll_request(self.now) else { return };
                     self.ask(request);
                 }
+                Line::Open { streaming: true, heard_at, .. } => {
+                    let silence = self.now.duration_since(*heard_at).as_secs();
+                    assert!(silence <= 20, "initial events are waited for in vain");
+                    return;
+                }
                 _ => return,
             }
         }
@@ -340,7 +346,7 @@ impl World {
                 match fault.map_or_else(|| self.server.watch(&options), Err) {
                     Ok(id) => {
                         self.reflector.handle_opened(self.now);
-                        self.line = Line::Open { id, streaming, asked_at, events: 0 };
+                        self.line = Line::Open { id, streaming, asked_at, heard_at: self.now, events: 0 };
                     }
                     Err(error) => {
                         self.note(&error);
@@ -428,8 +434,9 @@ impl World {
     }
 
     fn deliver(&mut self, event: WatchEvent<Thing>) {
-        let Line::Open { streaming, events, .. } = &mut self.line else { return };
+        let Line::Open { streaming, events, heard_at, .. } = &mut self.line else { return };
         *events += 1;
+        *heard_at = self.now;
         if matches!(&event, WatchEvent::Bookmark(mark) if mark.initial_events_end) && *streaming {
             *streaming = false;
             self.ledger.synced_by_stream();
@@ -462,7 +469,7 @@ impl World {
     }
 
     fn stream_ends(&mut self, error: Option<ApiError>) {
-        let Line::Open { id, streaming, asked_at, events } = self.line else { return };
+        let Line::Open { id, streaming, asked_at, events, .. } = self.line else { return };
         self.server.stop(id);
         self.line = Line::Nothing;
         let is_short = self.now.duration_since(asked_at) < Duration::from_secs(1);
