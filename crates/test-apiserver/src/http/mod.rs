@@ -7,6 +7,7 @@ mod answer;
 mod auth;
 mod bodies;
 mod body;
+mod gzip;
 mod listener;
 mod log;
 mod negotiate;
@@ -30,7 +31,7 @@ use apimachinery::{Status, StatusDetails, StatusError};
 pub(crate) use auth::Authenticator;
 pub(crate) use body::Content;
 use bytes::Bytes;
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
+use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
@@ -125,10 +126,13 @@ async fn respond(
         }
     }
     let Some(user) = user else { return (Answer::refusal(&unauthorized()), strike) };
-    let answer = match read(body).await {
+    let mut answer = match read(body).await {
         Ok(body) => dispatch(service, &route, &query, verb, parts, &body, &user, twist),
         Err(refusal) => Answer::refusal(&refusal),
     };
+    if parts.method == http::Method::GET && gzip::is_accepted(header(&parts.headers, &ACCEPT_ENCODING)) {
+        answer = gzip::compress(answer);
+    }
     (answer, strike)
 }
 

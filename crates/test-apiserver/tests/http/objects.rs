@@ -95,6 +95,27 @@ async fn a_list_longer_than_a_piece_arrives_whole() {
 }
 
 #[tokio::test]
+async fn a_large_answer_is_compressed_for_who_can_read_it() {
+    let server = start().await;
+    let mut client = Client::admin(&server, Protocol::Http2).await;
+    let gzip = [("accept-encoding", "gzip")];
+    let small = client.send("GET", MAPS, &gzip, "").await.expect("an answer");
+    assert_eq!(small.header("content-encoding"), None);
+    for index in 0..50 {
+        server.create(config_map(&format!("m{index:03}"), &"x".repeat(3000))).expect("created");
+    }
+    let large = client.send("GET", MAPS, &gzip, "").await.expect("an answer");
+    assert_eq!(large.header("content-encoding"), Some("gzip"));
+    let bytes = large.bytes().await.expect("a body");
+    let list: Value =
+        serde_json::from_reader(flate2::read::GzDecoder::new(&bytes[..])).expect("compressed JSON");
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(50));
+    let plain = client.send("GET", MAPS, &[], "").await.expect("an answer");
+    assert_eq!(plain.header("content-encoding"), None);
+    assert!(plain.bytes().await.expect("a body").len() > 10 * bytes.len());
+}
+
+#[tokio::test]
 async fn pages_follow_their_token() {
     let server = start().await;
     for name in ["a", "b", "c"] {
