@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
 
 /// The longest that one kubectl may take; it is killed by its id after that.
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 const DEPLOYMENT: &str = "
 apiVersion: apps/v1
@@ -90,7 +90,8 @@ impl World {
     fn stored(&self, path: &str, name: &str) -> Value {
         let (api_version, plural) = path.rsplit_once('/').expect("api version and plural");
         let target = steersman_test_apiserver::core::Target::new(api_version, plural).namespaced("default");
-        let found = self.server.with_core(|core| core.get(&target, name, &Default::default()));
+        let found =
+            self.server.with_core(|core| core.get(&target, name, &apimachinery::GetOptions::default()));
         found.map_or(Value::Null, |stored| stored.value())
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use http::HeaderValue;
 use serde_json::{Value, json};
 
-use crate::core::Core;
+use crate::core::{Core, ResourceInfo};
 use crate::http::{Answer, Content, REVIEWS};
 
 /// One group, its preferred version first.
@@ -30,7 +30,16 @@ pub(super) struct Resource {
     pub(super) verbs: Vec<String>,
     short_names: Vec<String>,
     categories: Vec<String>,
-    subresources: Vec<String>,
+    subresources: Vec<Subresource>,
+}
+
+/// A part of an object with a path of its own; its kind may be of another group.
+struct Subresource {
+    name: String,
+    group: String,
+    version: String,
+    kind: String,
+    verbs: &'static [&'static str],
 }
 
 /// Everything that is served now: the core group first, then by name.
@@ -48,7 +57,7 @@ pub(super) fn groups(core: &Core) -> Vec<Group> {
             verbs: info.verbs.clone(),
             short_names: info.short_names.clone(),
             categories: info.categories.clone(),
-            subresources: info.subresources.clone(),
+            subresources: subresources(info),
         };
         add(&info.group, &info.version, resource);
     }
@@ -72,6 +81,29 @@ pub(super) fn groups(core: &Core) -> Vec<Group> {
         Group { name, versions }
     };
     groups.into_iter().map(by_preference).collect()
+}
+
+fn subresources(info: &ResourceInfo) -> Vec<Subresource> {
+    let part = |name: &str, (group, version, kind): (&str, &str, &str), verbs| Subresource {
+        name: name.to_owned(),
+        group: group.to_owned(),
+        version: version.to_owned(),
+        kind: kind.to_owned(),
+        verbs,
+    };
+    let mut parts = Vec::new();
+    if info.group.is_empty() && info.plural == "pods" {
+        parts.push(part("binding", ("", "v1", "Binding"), &["create"]));
+        parts.push(part("eviction", ("policy", "v1", "Eviction"), &["create"]));
+    }
+    parts.extend(info.subresources.iter().map(|name| {
+        let kind = match name.as_str() {
+            "scale" => ("autoscaling", "v1", "Scale"),
+            _ => (info.group.as_str(), info.version.as_str(), info.kind.as_str()),
+        };
+        part(name, kind, &["get", "patch", "update"])
+    }));
+    parts
 }
 
 /// The better version first: `v2`, `v1`, `v1beta1`, `v1alpha1`, then anything else by name.
@@ -166,7 +198,8 @@ impl Version {
         let mut resources = Vec::new();
         for resource in &self.resources {
             resources.push(resource.document());
-            resources.extend(resource.subresources.iter().map(|name| resource.subresource(name)));
+            let parts = resource.subresources.iter();
+            resources.extend(parts.map(|part| resource.subresource(part, group, &self.name)));
         }
         let mut document =
             json!({ "kind": "APIResourceList", "groupVersion": group_version, "resources": resources });
@@ -194,29 +227,25 @@ impl Resource {
         document
     }
 
-    fn subresource(&self, name: &str) -> Value {
+    fn subresource(&self, part: &Subresource, group: &str, version: &str) -> Value {
         let mut document = json!({
-            "name": format!("{}/{name}", self.plural),
+            "name": format!("{}/{}", self.plural, part.name),
             "singularName": "",
             "namespaced": self.is_namespaced,
-            "kind": self.kind,
-            "verbs": ["get", "patch", "update"],
+            "kind": part.kind,
+            "verbs": part.verbs,
         });
-        if name == "scale" {
-            document["group"] = json!("autoscaling");
-            document["version"] = json!("v1");
-            document["kind"] = json!("Scale");
+        if (part.group.as_str(), part.version.as_str()) != (group, version) {
+            document["group"] = json!(part.group);
+            document["version"] = json!(part.version);
         }
         document
     }
 
     fn aggregated(&self, group: &str, version: &str) -> Value {
-        let subresources = self.subresources.iter().map(|name| {
-            let kind = match name.as_str() {
-                "scale" => json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" }),
-                _ => json!({ "group": group, "version": version, "kind": self.kind }),
-            };
-            json!({ "subresource": name, "responseKind": kind, "verbs": ["get", "patch", "update"] })
+        let subresources = self.subresources.iter().map(|part| {
+            let kind = json!({ "group": part.group, "version": part.version, "kind": part.kind });
+            json!({ "subresource": part.name, "responseKind": kind, "verbs": part.verbs })
         });
         let subresources: Vec<_> = subresources.collect();
         let mut document = json!({

@@ -59,16 +59,20 @@ pub(crate) fn answer(shared: &Arc<Shared>, call: &Call<'_>, twist: Twist) -> Res
         }
         (Verb::Watch, _) => watch(shared, call, form, &target, twist, now),
         (Verb::Create, None) => {
-            let wanted = options::create(call.query)?;
-            let wanted = managed(wanted, call);
+            let wanted = managed(options::create(call.query)?, call);
             let object = bodies::object(call.content_type, call.body)?;
             let written = shared.with(|core| core.create(&target, object, &wanted, now))?;
             let code = if written.created { 201 } else { 200 };
             Ok(one(shared, call, form, &target, code, &written.object))
         }
+        (Verb::Create, Some(name)) if target.subresource.is_some() => {
+            let wanted = managed(options::create(call.query)?, call);
+            let object = bodies::object(call.content_type, call.body)?;
+            let made = shared.with(|core| core.create_subresource(&target, name, &object, &wanted, now))?;
+            Ok(Answer::json(201, &made))
+        }
         (Verb::Update, Some(name)) => {
-            let wanted = options::create(call.query)?;
-            let wanted = managed(wanted, call);
+            let wanted = managed(options::create(call.query)?, call);
             let object = bodies::object(call.content_type, call.body)?;
             let written = shared.with(|core| core.update(&target, name, object, &wanted, now))?;
             let code = if written.created { 201 } else { 200 };

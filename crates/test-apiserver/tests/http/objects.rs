@@ -95,6 +95,23 @@ async fn a_list_longer_than_a_piece_arrives_whole() {
 }
 
 #[tokio::test]
+async fn a_pod_is_bound_and_evicted_by_what_is_posted_below_it() {
+    let server = start().await;
+    server
+        .create(json!({ "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" }, "spec": { "containers": [] } }))
+        .expect("created");
+    let mut client = Client::admin(&server, Protocol::Http1).await;
+    let pod = "/api/v1/namespaces/default/pods/p";
+    let binding =
+        r#"{"apiVersion":"v1","kind":"Binding","metadata":{"name":"p"},"target":{"kind":"Node","name":"n"}}"#;
+    assert_eq!(client.json("POST", &format!("{pod}/binding"), &[], binding).await.0, 201);
+    assert_eq!(client.get(pod).await.1["spec"]["nodeName"], json!("n"));
+    let eviction = r#"{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"p"}}"#;
+    assert_eq!(client.json("POST", &format!("{pod}/eviction"), &[], eviction).await.0, 201);
+    assert!(client.get(pod).await.1["metadata"]["deletionTimestamp"].is_string());
+}
+
+#[tokio::test]
 async fn a_large_answer_is_compressed_for_who_can_read_it() {
     let server = start().await;
     let mut client = Client::admin(&server, Protocol::Http2).await;
