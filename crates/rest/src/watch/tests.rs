@@ -377,6 +377,20 @@ fn a_guess_that_is_wrong_is_given_back_and_not_told() {
 }
 
 #[test]
+fn a_stream_whose_frames_do_not_end_with_newlines_is_not_guessed_at_again() {
+    let mut frames = Frames::new(FRAME_LIMIT);
+    frames.push(Bytes::from_static(b"{}{}\n{}\n"));
+    let guess = frames.next().unwrap().unwrap();
+    assert_eq!((&guess.bytes[..], guess.is_whole), (&b"{}{}"[..], false));
+    frames.give_back(&guess.bytes);
+    for _ in 0..3 {
+        let frame = frames.next().unwrap().unwrap();
+        assert_eq!((&frame.bytes[..], frame.is_whole), (&b"{}"[..], true));
+    }
+    assert_eq!(frames.next(), Ok(None));
+}
+
+#[test]
 fn the_stream_can_be_sent_and_moved() {
     fn holds<T: Send + Unpin>() {}
     holds::<Events<ConfigMap>>();
