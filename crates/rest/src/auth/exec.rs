@@ -17,7 +17,6 @@ use crate::{ClientConfig, ConfigError, Pem};
 type Outcome = Option<Result<Answer, Arc<str>>>;
 
 /// Credentials from a plugin.
-#[derive(Debug)]
 pub(super) struct Exec {
     config: Arc<ExecConfig>,
     cluster: Option<Arc<serde_json::Value>>,
@@ -26,7 +25,7 @@ pub(super) struct Exec {
     runs: Mutex<JoinSet<()>>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct State {
     answer: Option<Answer>,
     serial: u64,
@@ -125,6 +124,13 @@ impl Exec {
             tell.send_replace(Some(outcome.map_err(Arc::from)));
         });
         told
+    }
+}
+
+impl std::fmt::Debug for Exec {
+    /// What a plugin is told and what it answered may be secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Exec").field(&self.config).finish()
     }
 }
 

@@ -39,7 +39,6 @@ pub(super) enum Changed {
 }
 
 /// TLS material and where it comes from. A plain value: the time and the bytes of files are given.
-#[derive(Debug)]
 pub(super) struct Material {
     options: TlsOptions,
     server_name: ServerName<'static>,
@@ -53,6 +52,13 @@ pub(super) struct Material {
     roots_bytes: Vec<u8>,
     identity_looked: Option<Instant>,
     roots_looked: Option<Instant>,
+}
+
+impl std::fmt::Debug for Material {
+    /// The bytes of a key are not shown.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Material").field("options", &self.options).finish_non_exhaustive()
+    }
 }
 
 /// Material that requests share.

@@ -2,6 +2,7 @@
 
 mod faults;
 mod http;
+mod identity;
 mod proxy;
 mod server;
 mod tls;
