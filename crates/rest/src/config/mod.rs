@@ -188,6 +188,27 @@ impl ClientConfig {
     }
 }
 
+impl ClientConfig {
+    /// The proxy that requests to this server go through, without its password; `None` for straight.
+    ///
+    /// Where the environment decides, this is what it decides for this server (REST-TL-15).
+    pub fn proxy_url(&self) -> Option<String> {
+        let url = match &self.proxy {
+            Proxy::None => return None,
+            Proxy::Url(url) => url.expose().to_owned(),
+            Proxy::Environment(environment) => environment.proxy_for(&Server::of(self).ok()?)?,
+        };
+        let (scheme, rest) = url.split_once("://")?;
+        Some(match rest.rsplit_once('@') {
+            Some((user, host)) => {
+                let name = user.split_once(':').map_or(user, |(name, _)| name);
+                format!("{scheme}://{name}@{host}")
+            }
+            None => url,
+        })
+    }
+}
+
 impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -381,6 +381,16 @@ fn the_clusters_proxy_beats_the_environments() {
     let config = ClientConfig::from_environment(&env, &KubeconfigOptions::default()).unwrap();
     assert!(matches!(config.proxy, Proxy::Url(ref url) if url.expose().starts_with("socks5://")));
     assert!(!config.compression);
+    assert_eq!(config.proxy_url().as_deref(), Some("socks5://user@p:1"));
+    let mut config = config;
+    config.proxy = Proxy::None;
+    assert_eq!(config.proxy_url(), None);
+    config.apply_environment(&env);
+    assert_eq!(config.proxy_url().as_deref(), Some("http://env"));
+    config.apply_environment(&env.with_variable("NO_PROXY", "s"));
+    config.proxy = Proxy::None;
+    config.apply_environment(&Environment::empty());
+    assert_eq!(config.proxy_url(), None);
 }
 
 // REST-KC-28, REST-KC-29, REST-KC-31, REST-IC-02, REST-IC-03, REST-IC-05
