@@ -164,7 +164,7 @@ impl Transport {
             parts.headers.insert(AUTHORIZATION, header.clone());
         }
         self.take_identity(&credential)?;
-        inner.refresh_roots().await;
+        inner.refresh_roots(false).await;
         for _ in 0..=MAX_REDIRECTS {
             let (response, source) = self.attempt(&parts, &path, &body, mode).await?;
             if response.status() == StatusCode::UNAUTHORIZED {
@@ -355,6 +355,7 @@ impl Transport {
 impl Inner {
     async fn handshakes(&self) -> Result<Option<Handshakes>, ApiError> {
         let Some(material) = &self.material else { return Ok(None) };
+        self.refresh_roots(true).await;
         if let Err(problem) = self.refresh_identity().await {
             return Err(fault::connect(self.server.authority.as_str(), ConnectKind::Auth, problem));
         }
@@ -374,10 +375,11 @@ impl Inner {
         Ok(())
     }
 
-    /// A bundle that cannot be used now changes nothing (REST-TL-11).
-    async fn refresh_roots(&self) {
+    /// A bundle that cannot be used now changes nothing (REST-TL-11). Handshakes look more often than the reference's
+    /// five minutes: a server whose CA has changed is unreachable until somebody looks (F-36).
+    async fn refresh_roots(&self, is_handshake: bool) {
         let Some(material) = &self.material else { return };
-        let Some(ca) = material.lock().poll_roots(Instant::now()) else { return };
+        let Some(ca) = material.lock().poll_roots(Instant::now(), is_handshake) else { return };
         let changed = match read(&ca).await {
             Ok(bytes) => material.lock().handle_roots(bytes),
             Err(problem) => Err(problem),
@@ -400,7 +402,7 @@ impl Inner {
     #[cfg(test)]
     async fn force_roots_look(&self) {
         self.material.as_ref().expect("TLS").lock().forget_looks();
-        self.refresh_roots().await;
+        self.refresh_roots(false).await;
     }
 
     /// The request as it goes on the wire.

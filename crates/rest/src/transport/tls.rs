@@ -20,7 +20,8 @@ use crate::{ConfigError, Pem, TlsOptions};
 
 /// A changed pair of certificate and key is noticed by the next handshake, at most this long after the last look.
 const IDENTITY_EVERY: Duration = Duration::from_secs(1);
-/// A changed bundle of roots is noticed at most this long after the last look.
+/// A changed bundle of roots is noticed by the next handshake, at most as long after the last look; by a request that
+/// opens no connection, at most this long after it.
 const ROOTS_EVERY: Duration = Duration::from_mins(5);
 
 /// Ready for handshakes: the same material, once with HTTP/2 offered and once without.
@@ -160,9 +161,10 @@ impl Material {
     }
 
     /// The file whose bytes [`handle_roots`](Self::handle_roots) wants, if it is time to look at it.
-    pub(super) fn poll_roots(&mut self, now: Instant) -> Option<std::path::PathBuf> {
+    pub(super) fn poll_roots(&mut self, now: Instant, is_handshake: bool) -> Option<std::path::PathBuf> {
         let Some(Pem::File(ca)) = &self.options.ca else { return None };
-        due(&mut self.roots_looked, now, ROOTS_EVERY).then(|| ca.clone())
+        let every = if is_handshake { IDENTITY_EVERY } else { ROOTS_EVERY };
+        due(&mut self.roots_looked, now, every).then(|| ca.clone())
     }
 
     /// The pair of files as it is now. A pair that does not fit together (half replaced) is an error, and the old one
