@@ -65,7 +65,7 @@ fn cycles(c: &mut Criterion) {
     // client-go: 0.69 µs.
     c.bench_function("queue/round_trip", |b| {
         let runtime = threads(2);
-        let (there, back) = (Queue::new(), Queue::new());
+        let (there, back) = (Queue::<ObjectKey>::new(), Queue::<ObjectKey>::new());
         let (from, to) = (there.clone(), back.clone());
         let echo = runtime.spawn(async move {
             while let Some(key) = from.get().await {
