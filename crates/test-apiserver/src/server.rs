@@ -237,6 +237,11 @@ impl TestApiServer {
         }
     }
 
+    /// Closes every connection where it is; the server goes on and takes new ones.
+    pub fn disconnect(&self) {
+        self.service.cut.notify_waiters();
+    }
+
     /// Tasks that run now: the accept loop, the clock, and those of each connection.
     pub fn tasks(&self) -> usize {
         self.tasks.len()

@@ -168,6 +168,8 @@ pub enum Fault {
     },
     /// The whole connection falls silent: nothing is read or written any more, and it is not closed.
     Silence,
+    /// The request is answered, and the connection takes no other: GOAWAY over HTTP/2, `Connection: close` over HTTP/1.1.
+    GoAway,
     /// The resource version is too old.
     Expire(Expired),
     /// The request is held for so long before it is looked at.

@@ -98,6 +98,7 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let control = peer.control.clone();
+    let cut = Arc::clone(&service.cut);
     let respond = service_fn(move |request| handle(Arc::clone(&service), peer.clone(), request));
     let mut builder = auto::Builder::new(tasks);
     builder.http1().timer(TokioTimer::new()).half_close(false);
@@ -111,10 +112,19 @@ where
         (false, true) => builder.http2_only(),
         _ => builder,
     };
-    let talk = builder.serve_connection(TokioIo::new(stream), respond);
-    tokio::select! {
-        biased;
-        () = control.ended() => Ok(()), // dropping `talk` drops the socket, which closes or resets it
-        outcome = talk => outcome,
+    let mut talk = std::pin::pin!(builder.serve_connection(TokioIo::new(stream), respond));
+    let mut cut = std::pin::pin!(cut.notified());
+    let mut is_draining = false;
+    loop {
+        tokio::select! {
+            biased;
+            () = control.ended() => return Ok(()), // dropping `talk` drops the socket, which closes or resets it
+            () = &mut cut => return Ok(()),
+            () = control.drained(), if !is_draining => {
+                is_draining = true;
+                talk.as_mut().graceful_shutdown();
+            }
+            outcome = &mut talk => return outcome,
+        }
     }
 }

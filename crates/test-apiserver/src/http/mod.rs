@@ -110,6 +110,10 @@ async fn respond(
                 peer.control.silence();
                 return std::future::pending().await;
             }
+            Fault::GoAway => {
+                peer.control.drain();
+                tokio::task::yield_now().await; // the connection hears of it before it writes the answer's head
+            }
             Fault::Expire(shape) => return (expire(shape), None),
             Fault::Html { code } => return (Answer::html(code), None),
             Fault::Body(bytes) => {

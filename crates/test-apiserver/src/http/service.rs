@@ -23,11 +23,13 @@ pub(crate) struct Service {
     pub(crate) bench: Mutex<Bench>,
     /// Told at each request, once it stands in the log.
     pub(crate) arrived: Notify,
+    /// Told to every connection that it ends now.
+    pub(crate) cut: Arc<Notify>,
 }
 
 impl Service {
     pub(crate) fn new(shared: Arc<Shared>, auth: Authenticator) -> Self {
-        Self { shared, auth, bench: Mutex::default(), arrived: Notify::new() }
+        Self { shared, auth, bench: Mutex::default(), arrived: Notify::new(), cut: Arc::default() }
     }
 
     pub(crate) fn bench<R>(&self, operation: impl FnOnce(&mut Bench) -> R) -> R {

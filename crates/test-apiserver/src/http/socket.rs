@@ -19,6 +19,7 @@ const RESET: u8 = 2;
 pub(crate) struct Control {
     state: Arc<AtomicU8>,
     ended: CancellationToken,
+    drained: CancellationToken,
 }
 
 impl Control {
@@ -36,6 +37,16 @@ impl Control {
     /// Nothing is read or written from now on; the connection stays open.
     pub(crate) fn silence(&self) {
         self.state.store(SILENT, Ordering::Release);
+    }
+
+    /// Takes no further request: GOAWAY over HTTP/2, `Connection: close` over HTTP/1.1. What runs is finished.
+    pub(crate) fn drain(&self) {
+        self.drained.cancel();
+    }
+
+    /// Completes when the connection shall take no further request.
+    pub(crate) async fn drained(&self) {
+        self.drained.cancelled().await;
     }
 
     /// Completes when the connection shall end.

@@ -102,6 +102,23 @@ async fn a_reset_takes_the_connection_with_it() {
 }
 
 #[tokio::test]
+async fn a_connection_that_goes_away_answers_what_it_has_taken() {
+    let server = start().await;
+    let mut client = Client::admin(&server, Protocol::Http2).await;
+    let mut frames = client.watch(WATCH).await;
+    two(&mut frames).await;
+    server.faults().plan(When::verb(Verb::Get), Fault::GoAway);
+    assert_eq!(client.get("/api/v1/nodes/a").await.0, 200);
+    within(async { while client.send("GET", "/version", &[], "").await.is_ok() {} }).await;
+    assert_eq!(frames.told().await, "ADDED c", "the watch goes on");
+
+    let mut client = Client::admin(&server, Protocol::Http1).await;
+    server.faults().plan(When::verb(Verb::Get), Fault::GoAway);
+    let answer = client.send("GET", "/api/v1/nodes/a", &[], "").await.expect("an answer");
+    assert_eq!((answer.code, answer.header("connection")), (200, Some("close")));
+}
+
+#[tokio::test]
 async fn a_closed_connection_gives_no_answer() {
     for protocol in BOTH {
         let server = start().await;

@@ -22,6 +22,18 @@ async fn stopping_ends_watches_connections_and_the_listener() {
 }
 
 #[tokio::test]
+async fn disconnecting_breaks_every_connection_and_the_server_goes_on() {
+    for protocol in BOTH {
+        let server = start(Options::default()).await;
+        let mut client = Client::admin(&server, protocol).await;
+        let mut frames = client.watch("/api/v1/nodes?watch=1").await;
+        server.disconnect();
+        frames.line().await.expect_err("the watch is not complete");
+        assert_eq!(Client::admin(&server, protocol).await.get("/version").await.0, 200);
+    }
+}
+
+#[tokio::test]
 async fn dropping_the_handle_ends_the_server_as_well() {
     let server = start(Options::default()).await;
     let mut client = Client::admin(&server, Protocol::Http2).await;
