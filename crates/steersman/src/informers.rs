@@ -77,7 +77,10 @@ impl Informers {
 
     /// Runs every informer that was asked for, and those that will be, until `shutdown` is done. Dropping the future
     /// stops them.
-    pub fn run(&self, shutdown: impl Future<Output = ()> + Send) -> impl Future<Output = ()> + Send {
+    pub fn run<S>(&self, shutdown: S) -> impl Future<Output = ()> + Send + use<S>
+    where
+        S: Future<Output = ()> + Send,
+    {
         self.factory.run(shutdown)
     }
 

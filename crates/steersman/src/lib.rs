@@ -30,3 +30,8 @@ pub use shared_informer::{
     Deleted, EventHandler, NotSynced, Notification, Registration, SharedInformer, Subscription,
 };
 pub use signal::shutdown_signal;
+
+/// The README's controller compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod readme {}
