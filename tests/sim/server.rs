@@ -86,6 +86,9 @@ impl Server {
 
     /// Somebody writes something.
     pub(crate) fn write(&mut self, dice: &mut Dice) {
+        if dice.once_in(5) {
+            return self.write_elsewhere();
+        }
         let name = format!("k{}", dice.below(KEYS));
         let target = self.here.clone();
         let exists = self.core.get(&target, &name, &apimachinery::GetOptions::default()).is_ok();
@@ -114,9 +117,16 @@ impl Server {
         self.remember(&written.object);
     }
 
+    /// Versions move without a change of our collection: what bookmarks are for.
+    fn write_elsewhere(&mut self) {
+        let target = Target::new("v1", "secrets").namespaced("default");
+        let object = json!({"metadata": {"generateName": "elsewhere-"}});
+        self.core.create(&target, object, &CreateOptions::default(), self.now).expect("the server takes it");
+    }
+
     /// So many writes that old versions are forgotten.
     pub(crate) fn compact(&mut self, dice: &mut Dice) {
-        for _ in 0..70 {
+        for _ in 0..90 {
             self.write(dice);
         }
     }
