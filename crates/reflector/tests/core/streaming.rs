@@ -331,6 +331,8 @@ fn undecodable_initial_events_are_named_and_the_rest_goes_on() {
     world.event(undecodable(EventKind::Deleted, "gone@12"));
     world.event(undecodable(EventKind::Added, "better@5"));
     world.event(modified("better@13"));
+    world.event(added("went@6"));
+    world.event(undecodable(EventKind::Deleted, "went@13"));
     world.event(end_mark("13"));
     assert_eq!(world.deltas(), ["replaced a@1,b@2,better@13 unreadable broken at 13"]);
 }
