@@ -26,18 +26,23 @@ impl ResourceVersion {
     ///
     /// No length limit and no number: only texts of ASCII digits without a leading zero can be compared (CACHE-K-10).
     pub fn compare(&self, other: &Self) -> Result<Ordering, ResourceVersionError> {
-        self.check()?;
-        other.check()?;
-        Ok(self.0.len().cmp(&other.0.len()).then_with(|| self.0.cmp(&other.0)))
+        Self::compare_texts(&self.0, &other.0)
     }
 
-    fn check(&self) -> Result<(), ResourceVersionError> {
-        let bytes = self.0.as_bytes();
-        if matches!(bytes.first(), Some(b'1'..=b'9')) && bytes.iter().all(u8::is_ascii_digit) {
-            Ok(())
-        } else {
-            Err(ResourceVersionError { text: self.0.clone() })
-        }
+    /// As [`compare`](Self::compare), of two texts.
+    pub fn compare_texts(one: &str, other: &str) -> Result<Ordering, ResourceVersionError> {
+        check(one)?;
+        check(other)?;
+        Ok(one.len().cmp(&other.len()).then_with(|| one.cmp(other)))
+    }
+}
+
+fn check(text: &str) -> Result<(), ResourceVersionError> {
+    let bytes = text.as_bytes();
+    if matches!(bytes.first(), Some(b'1'..=b'9')) && bytes.iter().all(u8::is_ascii_digit) {
+        Ok(())
+    } else {
+        Err(ResourceVersionError { text: text.into() })
     }
 }
 

@@ -12,7 +12,7 @@ use apimachinery::{
 use deltafifo::Delta;
 use flowcontrol::Jitter;
 
-use crate::cycle::{Ask, Cycle, PageOutcome, Place};
+use crate::cycle::{Ask, Cycle, PageOutcome, Place, is_before};
 use crate::{Config, Counters, Note, ReflectorError, Status};
 
 /// What the shell must send next. Whatever was open before is dropped first.
@@ -225,7 +225,13 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
         }
         match self.cycle.event(now, kind, Some(object.resource_version())) {
             Place::Buffer => self.buffer(now, kind, object),
-            Place::Forward => self.forward(kind, object),
+            Place::Forward => {
+                let last = self.cycle.last_version();
+                let late = is_before(object.resource_version(), last).then(|| ResourceVersion::from(last));
+                self.forward(kind, object);
+                // The cache took the version of the object, which is not where the stream is.
+                self.deltas.extend(late.map(Delta::Bookmark));
+            }
             Place::Nowhere => {}
         }
     }
@@ -268,7 +274,9 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
     /// The bookmark tells the version that a key cannot.
     fn deleted_by_key(&mut self, key: ObjectKey, version: Option<ResourceVersion>) {
         self.deltas.push_back(Delta::DeletedKey(key));
-        self.deltas.extend(version.filter(|version| !version.is_empty()).map(Delta::Bookmark));
+        let last = self.cycle.last_version();
+        let news = version.filter(|version| !version.is_empty() && !is_before(version.as_str(), last));
+        self.deltas.extend(news.map(Delta::Bookmark));
     }
 
     fn bookmark(&mut self, now: Instant, bookmark: Bookmark) {

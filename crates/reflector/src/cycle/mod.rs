@@ -73,6 +73,7 @@ pub(crate) enum Place {
 }
 
 pub(crate) use listing::PageOutcome;
+pub(crate) use watching::is_before;
 
 #[expect(clippy::struct_excessive_bools, reason = "four facts that have nothing to do with each other")]
 pub(crate) struct Cycle {

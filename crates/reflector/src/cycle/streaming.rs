@@ -136,7 +136,8 @@ impl Cycle {
     /// A list instead, in the same cycle and at once; the next cycle tries again (CACHE-R-14, CACHE-R-59).
     pub(crate) fn fall_back(&mut self, error: ReflectorError) {
         self.counters.fallbacks += 1;
-        self.handled(error);
+        // Not a reason to think that the cache cannot be filled: that is for the list to say.
+        self.tell(error);
         self.ask_now(Next::List { second: false });
     }
 
@@ -155,7 +156,7 @@ impl Cycle {
         }
     }
 
-    /// The server knows watches but does not mark the end: it will not learn to within the minute (CACHE +R2).
+    /// The server knows watches but not this kind of them: it will not learn to within the minute (CACHE +R2).
     fn no_watch_list_for_some_time(&mut self, now: Instant) {
         self.watch_list_rests_until = now.checked_add(self.config.watch_list_rest);
     }
@@ -181,7 +182,12 @@ impl Cycle {
             }
             // A cut, as any other end.
             Failure::Transport if opened => self.stream_ended(now, false),
-            _ => self.fall_back(error),
+            _ => {
+                if !opened && refuses_the_option(&error) {
+                    self.no_watch_list_for_some_time(now);
+                }
+                self.fall_back(error);
+            }
         }
     }
 
@@ -218,4 +224,10 @@ impl Attempt {
     fn again(self) -> Self {
         Self { retries: self.retries.saturating_add(1), ..self }
     }
+}
+
+/// Whether the server said that the request itself cannot be: what does not know `sendInitialEvents` answers so. Other
+/// refusals say nothing about what the server knows.
+fn refuses_the_option(error: &ReflectorError) -> bool {
+    matches!(error.api_error(), Some(ApiError::Status(status)) if matches!(status.code(), 400 | 422))
 }

@@ -1,8 +1,9 @@
 //! WATCH: from the last version, again and again; which end of it needs a list, which a rest, and which neither.
 
+use std::cmp::Ordering;
 use std::time::{Duration, Instant};
 
-use apimachinery::{ApiError, ListOptions};
+use apimachinery::{ApiError, ListOptions, ResourceVersion};
 
 use super::{Ask, Cycle, InternalErrors, Next, State};
 use crate::ReflectorError;
@@ -31,11 +32,13 @@ impl Watching {
         Self { started, deadline, opened: true, events, advanced: true, versions_count: true }
     }
 
+    /// The last version becomes that of the event, unless that would take it back.
     pub(super) fn event(&mut self, besides_added: bool, version: Option<&str>, last: &mut String) {
         self.events += 1;
         self.versions_count |= besides_added;
         if let Some(version) = version.filter(|version| self.versions_count && !version.is_empty())
             && last != version
+            && !is_before(version, last)
         {
             self.advanced = true;
             last.clear();
@@ -46,6 +49,12 @@ impl Watching {
     fn was_very_short(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.started) < VERY_SHORT
     }
+}
+
+/// Whether `version` is known to be less than `last`: some servers send a deletion with the version that the object had
+/// before it.
+pub(crate) fn is_before(version: &str, last: &str) -> bool {
+    ResourceVersion::compare_texts(version, last) == Ok(Ordering::Less)
 }
 
 impl Cycle {

@@ -169,9 +169,7 @@ fn a_stream_that_is_refused_for_now_rests_and_is_asked_for_again() {
 // CACHE-R-14, CACHE-R-59
 #[test]
 fn every_other_error_falls_back_to_a_list_at_once_and_the_next_cycle_tries_again() {
-    let errors: [fn() -> ApiError; 6] = [
-        || refusal(422, "Invalid").into(),
-        || refusal(400, "BadRequest").into(),
+    let errors: [fn() -> ApiError; 4] = [
         || refusal(403, "Forbidden").into(),
         || refusal(500, "InternalError").into(),
         || ApiError::Decode(DecodeError::new("garbage")),
@@ -192,6 +190,33 @@ fn every_other_error_falls_back_to_a_list_at_once_and_the_next_cycle_tries_again
         world.watch_error(refusal(500, "SomethingElse"));
         world.rest();
         assert_eq!(world.watch().send_initial_events, Some(true));
+    }
+}
+
+// F-08, CACHE-R-14, CACHE-R-59
+#[test]
+fn a_server_that_does_not_know_the_option_is_not_asked_again_for_some_time() {
+    for (code, reason) in [(422, "Invalid"), (400, "BadRequest")] {
+        let mut world = world(true, Config::default());
+        world.watch();
+        world.watch_error(refusal(code, reason));
+        world.list();
+        let status = world.core.poll_status().expect("news");
+        assert!(status.last_error.is_none(), "whoever waits for the cache waits for the list");
+        assert_eq!(world.errors().1.len(), 1, "but it is told");
+        world.page(&["a@1"], "10", None);
+        world.watch();
+        world.opened();
+        world.watch_error(expired());
+        world.rest();
+        world.list();
+        world.page(&["a@1"], "20", None);
+        world.watch();
+        world.opened();
+        world.now += Config::default().watch_list_rest;
+        world.watch_error(expired());
+        world.rest();
+        assert_eq!(world.watch().send_initial_events, Some(true), "{code}");
     }
 }
 

@@ -57,6 +57,25 @@ fn each_event_becomes_its_delta_and_moves_the_version() {
     assert_eq!(world.deltas(), ["added b@20", "updated b@21", "deleted b@22", "bookmark 30"]);
 }
 
+// F-60, CACHE-R-40
+#[test]
+fn a_deletion_with_an_older_version_takes_neither_the_watch_nor_the_cache_back() {
+    let mut world = watching();
+    world.event(deleted("a@9"));
+    assert_eq!(world.version(), "10");
+    world.event(modified("b@11"));
+    assert_eq!(world.version(), "11");
+    world.event(undecodable(EventKind::Deleted, "c@8"));
+    assert_eq!(world.version(), "11");
+    assert_eq!(world.deltas(), ["deleted a@9", "bookmark 10", "updated b@11", "deleted c"]);
+    // Versions that cannot be compared are taken as they come.
+    world.event(modified("b@x"));
+    assert_eq!(world.version(), "x");
+    world.now += 2 * SECOND;
+    world.end();
+    assert_eq!(world.watch().resource_version, "x");
+}
+
 // CACHE-R-41
 #[test]
 fn in_a_watch_from_nowhere_the_version_waits_for_something_that_has_an_order() {
