@@ -15,11 +15,18 @@ pub struct Builder<T: Object> {
     what: Arc<str>,
     make: Make<T>,
     config: Config,
-    on_error: Option<OnError>,
+    told: Told,
     resync: Option<Duration>,
 }
 
-type Make<T> = Box<dyn FnOnce(Config, Option<OnError>) -> (Monitor, Reflect<T>) + Send>;
+type Make<T> = Box<dyn FnOnce(Config, Told) -> (Monitor, Reflect<T>) + Send>;
+
+/// Who is told of what goes wrong.
+#[derive(Default)]
+struct Told {
+    on_error: Option<OnError>,
+    on_handled: Option<OnError>,
+}
 
 type OnError = Box<dyn FnMut(&Arc<ReflectorError>) + Send>;
 
@@ -43,15 +50,18 @@ impl<T: Object> Builder<T> {
     ) -> Self {
         Self {
             what: what.into(),
-            make: Box::new(|config, on_error| {
+            make: Box::new(|config, told| {
                 let mut reflector = make(config);
-                if let Some(on_error) = on_error {
+                if let Some(on_error) = told.on_error {
                     reflector = reflector.on_error(on_error);
+                }
+                if let Some(on_handled) = told.on_handled {
+                    reflector = reflector.on_handled(on_handled);
                 }
                 (reflector.monitor(), Box::new(|sender| Box::pin(reflector.run(sender))))
             }),
             config: Config::default(),
-            on_error: None,
+            told: Told::default(),
             resync: None,
         }
     }
@@ -82,13 +92,22 @@ impl<T: Object> Builder<T> {
     /// handler. The last one set counts.
     #[must_use]
     pub fn on_error(mut self, told: impl FnMut(&Arc<ReflectorError>) + Send + 'static) -> Self {
-        self.on_error = Some(Box::new(told));
+        self.told.on_error = Some(Box::new(told));
+        self
+    }
+
+    /// Is told of everything else that went wrong and was dealt with, on the informer's task: an object that could not
+    /// be decoded, by its key, once for each version of it; a watch that the server ended with an error, or refused for
+    /// now; a version that had expired. The last one set counts.
+    #[must_use]
+    pub fn on_handled(mut self, told: impl FnMut(&Arc<ReflectorError>) + Send + 'static) -> Self {
+        self.told.on_handled = Some(Box::new(told));
         self
     }
 
     /// The informer; it does nothing until it is run.
     pub fn build(self) -> SharedInformer<T> {
-        let (monitor, reflect) = (self.make)(self.config, self.on_error);
+        let (monitor, reflect) = (self.make)(self.config, self.told);
         let hub = Arc::new(Hub::new(self.what, monitor));
         SharedInformer::assemble(hub, reflect, self.resync.unwrap_or_default())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use apimachinery::{ApiResource, Scope, StatusError};
 use common::{Record, Server, Thing, cached, run, settled, until, within};
-use shared_informer::{Notification, SharedInformer, Why};
+use shared_informer::{Notification, ReflectorError, SharedInformer, Why};
 use steersman_shared_informer as shared_informer;
 
 fn forbidden() -> StatusError {
@@ -185,4 +185,29 @@ async fn the_error_handler_hears_of_each_failure() {
     let _running = run(&informer);
     until("it was told twice", || errors.len() == 2).await;
     assert_eq!(errors.take(), ["could not list things", "could not list things"]);
+}
+
+// F-10, CACHE-R-36
+#[tokio::test(start_paused = true)]
+async fn an_object_that_cannot_be_read_is_told_by_its_key_to_who_wants_to_hear_it() {
+    let server = Server::with(&["a", "b"]);
+    server.spoil("b");
+    let errors = Record::default();
+    let told = errors.clone();
+    let informer = SharedInformer::builder(server.clone())
+        .on_error(|error| panic!("it is no failed cycle: {error}"))
+        .on_handled(move |error| match &**error {
+            ReflectorError::Undecodable { source, .. } => {
+                told.push(source.key.as_ref().map_or("?".to_owned(), ToString::to_string));
+            }
+            other => told.push(other.to_string()),
+        })
+        .build();
+    let _running = run(&informer);
+    within(informer.synced()).await.unwrap();
+    until("it was told", || errors.len() == 1).await;
+    assert_eq!(errors.take(), ["b"]);
+    server.put("b");
+    until("the new version of it was told", || errors.len() == 1).await;
+    assert_eq!(errors.take(), ["b"]);
 }
