@@ -11,7 +11,7 @@ use http::Method;
 use crate::api::Api;
 use crate::config::ClientConfig;
 use crate::error::ConfigError;
-use crate::request::{About, Answer, Call, Limiter, Sender, check_json, check_raw, invalid};
+use crate::request::{About, Answer, Call, Limiter, Reading, Sender, check_json, check_raw};
 use crate::retry::RetryPolicy;
 use crate::transport::Transport;
 
@@ -106,8 +106,7 @@ impl Client {
             is_watch: false,
             limit: self.timeout(),
         };
-        let mut answer = self.send(&call).await?;
-        let bytes = answer.whole().await?;
+        let (answer, bytes) = self.whole(&call).await?;
         if bytes.trim_ascii().is_empty() {
             return Ok(serde_json::Value::Null);
         }
@@ -124,10 +123,21 @@ impl Client {
         self.inner.timeout
     }
 
-    /// Sends a call that is no watch.
-    pub(crate) async fn send(&self, call: &Call<'_>) -> Result<Answer, ApiError> {
-        let answer = self.inner.sender.send(call).await?;
-        answer.ok_or_else(|| invalid("only a watch can end before it has begun".to_owned()))
+    /// A call whose whole answer is to be read.
+    pub(crate) fn reading<'a>(&'a self, call: &'a Call<'a>) -> Reading<'a> {
+        self.inner.sender.reading(call)
+    }
+
+    /// Sends a call that is no watch, and reads the whole answer.
+    pub(crate) async fn whole(&self, call: &Call<'_>) -> Result<(Answer, Bytes), ApiError> {
+        let mut reading = self.reading(call);
+        loop {
+            let mut answer = reading.send().await?;
+            match answer.whole().await {
+                Ok(body) => return Ok((answer, body)),
+                Err(error) => reading.broke_off(error).await?,
+            }
+        }
     }
 
     /// Sends a watch; `None` is one that has ended already.

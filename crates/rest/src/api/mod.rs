@@ -18,7 +18,7 @@ pub use pager::{each_page, list_all};
 use crate::client::Client;
 use crate::list::ListReader;
 use crate::request::{
-    ACCEPT_JSON, ACCEPT_METADATA, ACCEPT_METADATA_LIST, About, Call, Target, check_json, options,
+    ACCEPT_JSON, ACCEPT_METADATA, ACCEPT_METADATA_LIST, About, Answer, Call, Target, check_json, options,
 };
 use crate::watch::{Events, Expected};
 
@@ -104,7 +104,16 @@ impl<T: Object + Decode> Api<T> {
         let query = options::list(&options, self.client.timeout());
         let call =
             Call { accept, limit, ..self.call("list", Method::GET, query.onto(self.target().path()?)) };
-        let mut answer = self.client.send(&call).await?;
+        let mut reading = self.client.reading(&call);
+        loop {
+            match self.read_page(reading.send().await?).await {
+                Ok(page) => return Ok(page),
+                Err(error) => reading.broke_off(error).await?,
+            }
+        }
+    }
+
+    async fn read_page(&self, mut answer: Answer) -> Result<Page<T>, ApiError> {
         check_json(&answer.headers)?;
         let mut reader = ListReader::new(&self.collection.expected);
         while let Some(piece) = answer.chunk().await? {

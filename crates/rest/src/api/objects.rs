@@ -67,9 +67,8 @@ impl<T: Object + Decode> Api<T> {
     ) -> Result<(), ApiError> {
         let body = options::delete_body(options)?;
         let call = Call { body: Some((JSON, body.into())), ..self.named(verb, Method::DELETE, url, target) };
-        let mut answer = self.client.send(&call).await?;
         // A Status of success, or the object as it is now: both are a yes.
-        let body = answer.whole().await?;
+        let (_, body) = self.client.whole(&call).await?;
         Status::from_error_body(&body).map_or(Ok(()), |status| Err(StatusError::new(status).into()))
     }
 
@@ -85,8 +84,7 @@ impl<T: Object + Decode> Api<T> {
         let path = if method == Method::POST { target.create_path()? } else { target.object_path()? };
         let body = body.map(|(media, bytes)| (media, Bytes::from(bytes)));
         let call = Call { body, ..self.named(verb, method, query.onto(path), target) };
-        let mut answer = self.client.send(&call).await?;
-        let body = answer.whole().await?;
+        let (answer, body) = self.client.whole(&call).await?;
         let expected = &self.collection.expected;
         // A subresource may answer with a kind of its own.
         let is_own_kind = target.subresource.is_empty() || target.subresource == "status";

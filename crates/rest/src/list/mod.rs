@@ -155,6 +155,14 @@ impl<'a, T: Decode> ListReader<'a, T> {
         if !is_list {
             return Err(unexpected(&self.described()));
         }
+        if !self.expected.takes_list(kind) {
+            let expected = &self.expected.kind;
+            let described = self.described();
+            return Err(DecodeError::new(format!(
+                "unexpected object: {described}, not a list of {expected}"
+            ))
+            .into());
+        }
         Ok(Page {
             items: self.items,
             undecodable: self.undecodable,
@@ -309,6 +317,6 @@ fn unexpected(what: &str) -> ApiError {
 }
 
 fn too_large(limit: usize) -> ApiError {
-    let source = format!("an item of the list is larger than {limit} bytes").into();
+    let source = format!("an item of the list is larger than the limit of {limit} bytes").into();
     ApiError::Broken { during: "reading a list", kind: BrokenKind::TooLarge, source }
 }

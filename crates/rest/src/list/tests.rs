@@ -21,6 +21,36 @@ fn read_as<T: Decode>(expected: &Expected, pieces: &[&[u8]]) -> Result<Page<T>, 
     reader.finish()
 }
 
+// F-14, REST-OP-06
+#[test]
+fn a_list_of_something_else_is_no_empty_list() {
+    let text = |version: &str, kind: &str| {
+        format!(
+            r#"{{"kind":"{kind}","apiVersion":"{version}","metadata":{{"resourceVersion":"9"}},"items":[]}}"#
+        )
+    };
+    let error = read::<ConfigMap>(&[text("v1", "SecretList").as_bytes()]).unwrap_err();
+    assert!(error.to_string().contains("v1 SecretList, not a list of ConfigMap"), "{error}");
+    assert!(read::<ConfigMap>(&[text("v1", "ConfigMapList").as_bytes()]).is_ok());
+    assert!(read::<ConfigMap>(&[text("v1", "List").as_bytes()]).is_ok());
+
+    // Definitions name their lists as they like.
+    let widgets =
+        Expected { kind: "Widget".into(), api_version: "example.com/v1".into(), ..Expected::default() };
+    let named = text("example.com/v1", "WidgetCollection");
+    assert!(read_as::<DynamicObject>(&widgets, &[named.as_bytes()]).is_ok());
+
+    // Metadata alone, and a server that sends whole objects instead.
+    let metadata = Expected { is_metadata_only: true, ..config_maps() };
+    for (version, kind) in [("meta.k8s.io/v1", "PartialObjectMetadataList"), ("v1", "ConfigMapList")] {
+        let list = text(version, kind);
+        assert!(read_as::<DynamicObject>(&metadata, &[list.as_bytes()]).is_ok(), "{kind}");
+    }
+    let wrong = text("v1", "SecretList");
+    assert!(read_as::<DynamicObject>(&metadata, &[wrong.as_bytes()]).is_err());
+    assert!(read_as::<DynamicObject>(&Expected::default(), &[wrong.as_bytes()]).is_ok(), "anything goes");
+}
+
 const ITEMS: &str = r#"[{"metadata":{"name":"a","namespace":"shop"},"data":{"x":"]}[{\"\\"}} ,
     {"metadata":{"name":"bad","namespace":"shop","resourceVersion":"4"},"data":7},null,
     {"metadata":{"name":"c","namespace":"shop"},"data":null,"more":[[],{}]}]"#;

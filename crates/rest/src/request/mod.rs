@@ -19,7 +19,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 
 pub(crate) use answer::{About, TypeMeta, check_json, check_object};
 pub(crate) use limiter::Limiter;
-pub(crate) use send::{Answer, Sender};
+pub(crate) use send::{Answer, Reading, Sender};
 pub(crate) use url::{Query, Target, check_raw, invalid};
 
 use crate::retry::Class;

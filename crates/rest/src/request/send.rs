@@ -13,7 +13,7 @@ use super::answer::{refusal, retry_after};
 use super::warning::warnings;
 use super::{Call, Limiter, invalid};
 use crate::chunks::{self, Chunks};
-use crate::retry::{Next, Outcome, Retry, RetryPolicy};
+use crate::retry::{Class, Next, Outcome, Retry, RetryPolicy};
 use crate::transport::{Body, Mode, Transport};
 
 /// How much of a refusal's body is read; a Status is far smaller.
@@ -79,16 +79,69 @@ impl<B: Chunks> Answer<B> {
     }
 }
 
+/// A call whose whole answer is read, until it has been (REST-RT-04).
+///
+/// ```text
+/// loop { match read(reading.send().await?) { Ok(answer) => return …, Err(error) => reading.broke_off(error).await? } }
+/// ```
+#[derive(Debug)]
+pub(crate) struct Reading<'a, W = Transport> {
+    sender: &'a Sender<W>,
+    call: &'a Call<'a>,
+    retry: Retry,
+    deadline: Option<Instant>,
+}
+
+impl<W: Wire> Reading<'_, W> {
+    /// The next answer.
+    pub(crate) async fn send(&mut self) -> Result<Answer<W::Body>, ApiError> {
+        let answer = self.sender.send_until(self.call, &mut self.deadline).await?;
+        answer.ok_or_else(|| invalid("only a watch can end before it has begun".to_owned()))
+    }
+
+    /// The answer could not be read to its end: waits until it is time for the next, if a GET may have one.
+    pub(crate) async fn broke_off(&mut self, error: ApiError) -> Result<(), ApiError> {
+        // What a write did has been done: only its answer is lost.
+        if self.call.class() != Class::Read {
+            return Err(error);
+        }
+        let Next::After(wait) = self.retry.handle(Outcome::Failed(&error), &mut Random::unseeded()) else {
+            return Err(error);
+        };
+        if self.deadline.is_some_and(|deadline| Instant::now() + wait >= deadline) {
+            return Err(error);
+        }
+        tracing::debug!(verb = self.call.verb, url = self.call.url, %error, "the answer broke off; once more");
+        sleep(wait).await;
+        Ok(())
+    }
+}
+
 impl<W: Wire> Sender<W> {
+    /// A call whose whole answer is to be read.
+    pub(crate) fn reading<'a>(&'a self, call: &'a Call<'a>) -> Reading<'a, W> {
+        Reading { sender: self, call, retry: Retry::new(self.policy, call.class()), deadline: None }
+    }
+
     /// The answer to `call`, if it is a success; everything else is an error. `None`: a watch that could not be opened
     /// because connections kept breaking; it counts as one that has ended (REST-RT-12).
     pub(crate) async fn send(&self, call: &Call<'_>) -> Result<Option<Answer<W::Body>>, ApiError> {
+        self.send_until(call, &mut None).await
+    }
+
+    /// As [`send`](Self::send), by a deadline that is set if it has not been.
+    async fn send_until(
+        &self,
+        call: &Call<'_>,
+        deadline: &mut Option<Instant>,
+    ) -> Result<Option<Answer<W::Body>>, ApiError> {
         // The first attempt of a watch does not wait (REST-FC-02), and the time limit counts from here (REST-RQ-09).
         if !call.is_watch {
             self.limiter.acquire().await?;
         }
         let mode = if call.is_watch { Mode::Dedicated } else { Mode::Shared };
-        let deadline = call.limit.map(|limit| Instant::now() + limit);
+        *deadline = deadline.or_else(|| call.limit.map(|limit| Instant::now() + limit));
+        let deadline = *deadline;
         let mut retry = Retry::new(self.policy, call.class());
         let mut random = Random::unseeded();
         let mut earlier = Earlier::default();

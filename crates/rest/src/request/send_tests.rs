@@ -23,6 +23,8 @@ enum Step {
     Answer(u16, Option<&'static str>, &'static str),
     /// An answer whose body never comes to an end.
     Endless(u16),
+    /// An answer whose body breaks off.
+    BreaksOff(u16),
     Fails(ApiError),
     /// Nothing, ever.
     Silence,
@@ -37,9 +39,16 @@ struct Script {
     read: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
+#[derive(Clone, Copy)]
+enum End {
+    InOrder,
+    Never,
+    Broken,
+}
+
 struct Piece {
     text: Option<Bytes>,
-    is_endless: bool,
+    end: End,
     read: std::sync::Arc<std::sync::atomic::AtomicUsize>,
 }
 
@@ -50,8 +59,11 @@ impl Chunks for Piece {
                 self.read.fetch_add(text.len(), std::sync::atomic::Ordering::Relaxed);
                 Poll::Ready(Some(Ok(text)))
             }
-            None if self.is_endless => Poll::Pending,
-            None => Poll::Ready(None),
+            None => match self.end {
+                End::InOrder => Poll::Ready(None),
+                End::Never => Poll::Pending,
+                End::Broken => Poll::Ready(Some(Err(broken(BrokenKind::Eof, "cut in the middle")))),
+            },
         }
     }
 }
@@ -75,6 +87,7 @@ impl Script {
         match &steps[0] {
             Step::Answer(code, wait, body) => Step::Answer(*code, *wait, body),
             Step::Endless(code) => Step::Endless(*code),
+            Step::BreaksOff(code) => Step::BreaksOff(*code),
             Step::Fails(ApiError::Broken { kind, source, .. }) => {
                 Step::Fails(broken(*kind, &source.to_string()))
             }
@@ -89,9 +102,10 @@ impl Wire for Script {
 
     async fn send(&self, _: http::Request<Bytes>, mode: Mode) -> Result<http::Response<Piece>, ApiError> {
         self.attempts.lock().unwrap().push((self.start.elapsed().as_secs(), mode));
-        let (code, wait, text, is_endless) = match self.next() {
-            Step::Answer(code, wait, text) => (code, wait, text, false),
-            Step::Endless(code) => (code, None, "so", true),
+        let (code, wait, text, end) = match self.next() {
+            Step::Answer(code, wait, text) => (code, wait, text, End::InOrder),
+            Step::Endless(code) => (code, None, "so", End::Never),
+            Step::BreaksOff(code) => (code, None, "so", End::Broken),
             Step::Fails(error) => return Err(error),
             Step::Silence => std::future::pending().await,
         };
@@ -100,7 +114,7 @@ impl Wire for Script {
             response = response.header("retry-after", wait);
         }
         let read = self.read.clone();
-        Ok(response.body(Piece { text: Some(text.into()), is_endless, read }).unwrap())
+        Ok(response.body(Piece { text: Some(text.into()), end, read }).unwrap())
     }
 }
 
@@ -355,4 +369,43 @@ async fn one_call_may_be_sent_many_times_at_once_each_with_its_own_attempts() {
     let all = futures_util::future::join_all((0..20).map(|_| sender.send(&get))).await;
     assert!(all.iter().all(Result::is_err));
     assert_eq!(seconds(&sender).len(), 20 * 11);
+}
+
+async fn whole(sender: &Sender<Script>, call: &Call<'_>) -> Result<Bytes, ApiError> {
+    let mut reading = sender.reading(call);
+    loop {
+        match reading.send().await?.whole().await {
+            Ok(body) => return Ok(body),
+            Err(error) => reading.broke_off(error).await?,
+        }
+    }
+}
+
+// F-48, REST-RT-04, REST-RT-06
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_a_get_that_breaks_off_is_asked_for_again_and_that_to_a_write_is_not() {
+    let steps = || [Step::BreaksOff(200), Step::BreaksOff(200), Step::Answer(200, None, "all of it")];
+    let sender = sender(steps());
+    assert_eq!(whole(&sender, &call(Method::GET)).await.unwrap(), "all of it");
+    assert_eq!(seconds(&sender), [0, 1, 2]);
+
+    for method in [Method::POST, Method::PUT, Method::PATCH, Method::DELETE] {
+        let sender = self::sender(steps());
+        let error = whole(&sender, &call(method)).await.unwrap_err();
+        assert!(error.is_probable_eof(), "{error}");
+        assert_eq!(seconds(&sender), [0]);
+    }
+}
+
+// F-48, REST-RT-01, REST-RQ-09
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_always_breaks_off_is_given_up_in_the_end() {
+    let sender = sender([Step::BreaksOff(200)]);
+    assert!(whole(&sender, &call(Method::GET)).await.unwrap_err().is_probable_eof());
+    assert_eq!(seconds(&sender).len(), 11);
+
+    let sender = self::sender([Step::BreaksOff(200)]);
+    let hurried = Call { limit: Some(Duration::from_millis(2500)), ..call(Method::GET) };
+    assert!(whole(&sender, &hurried).await.is_err());
+    assert_eq!(seconds(&sender), [0, 1, 2], "one limit for all of it");
 }

@@ -39,6 +39,14 @@ impl Expected {
             || (self.is_metadata_only && kind == "PartialObjectMetadata")
     }
 
+    /// Whether a list of this kind may be a list of these. Kinds that are defined on the server may have lists of any
+    /// name; of the API server's own, `SecretList` is a list of secrets.
+    pub(crate) fn takes_list(&self, kind: &str) -> bool {
+        let group = self.api_version.rsplit_once('/').map_or("", |(group, _)| group);
+        let is_fixed = !group.contains('.') || group.ends_with(".k8s.io");
+        !is_fixed || kind.strip_suffix("List").is_none_or(|kind| kind.is_empty() || self.takes(kind))
+    }
+
     /// Reads one object. An object that says in its first bytes that it is of another kind is refused.
     pub(crate) fn decode<T: Decode>(
         &self,

@@ -54,7 +54,7 @@ pub(crate) struct Frame {
 /// Why there are no more frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error("a frame is larger than {limit} bytes")]
+    #[error("a frame is larger than the limit of {limit} bytes")]
     TooLarge { limit: usize },
     #[error("a frame must begin with a brace, not with {:?}", char::from(*.first))]
     NotAnObject { first: u8 },
