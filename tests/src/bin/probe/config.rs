@@ -60,7 +60,7 @@ pub(crate) fn print(config: &ClientConfig) {
             "caBytes": ca_bytes,
             "auth": auth.join("+"),
             "impersonate": config.impersonate.as_ref().map(|who| &who.user),
-            "proxy": null,
+            "proxy": config.proxy_url(),
         }),
     );
 }

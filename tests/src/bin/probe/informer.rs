@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use steersman::ObjectKey;
-use steersman::shared_informer::{HandlerOptions, ReflectorError};
+use steersman::shared_informer::{HandlerOptions, NotSynced, ReflectorError, Why};
 use steersman::{
     Api, ApiResource, Client, Decode, Deleted, DynamicObject, Index, Lazy, Lister, Notification, Object,
     PartialObjectMetadata, Registration, SharedInformer,
@@ -103,7 +103,7 @@ async fn watch<T: Object + Decode>(args: Args, mut api: Api<T>, mut commands: Co
     let resyncs: Vec<Duration> = args.get("resync-s").unwrap_or("0").split(',').map(seconds).collect();
     let mut config = steersman::reflector::Config::default();
     config.watch_list = args.one_of("initial", &["watchlist", "list"]) != Some("list");
-    let mut builder = SharedInformer::builder(api).config(config).on_error(report);
+    let mut builder = SharedInformer::builder(api).config(config).on_error(report).on_handled(report);
     if let Some(shortest) = resyncs.iter().filter(|period| !period.is_zero()).min() {
         builder = builder.resync_every(*shortest);
     }
@@ -123,9 +123,9 @@ async fn watch<T: Object + Decode>(args: Args, mut api: Api<T>, mut commands: Co
     for _ in 0..args.number("handlers", 1_usize) {
         watch.add_handler(args.millis("handler-delay-ms"));
     }
-    let synced = informer.synced();
+    let waited_for = informer.clone();
     watch.waits.spawn(async move {
-        if synced.await.is_ok() {
+        if is_synced(&waited_for).await {
             emit("store-synced", json!({}));
         }
     });
@@ -200,25 +200,16 @@ impl<T: Object> Watch<T> {
         let handler = if delay.is_zero() {
             let registration =
                 self.informer.add_handler_with(move |told: &Notification<T>| print(id, told), options);
-            let synced = registration.synced();
-            self.waits.spawn(async move {
-                if synced.await.is_ok() {
-                    emit("handler-synced", json!({ "handler": id }));
-                }
-            });
+            self.waits.spawn(tell_synced(id, self.informer.clone(), registration.synced()));
             Handler::Inline(registration)
         } else {
             // A slow consumer takes its notifications on a task of its own.
             let mut subscription = self.informer.subscribe_with(options);
+            self.waits.spawn(tell_synced(id, self.informer.clone(), subscription.synced()));
             Handler::Task(self.waits.spawn(async move {
-                let mut is_synced = false;
                 while let Some(told) = subscription.next().await {
                     print(id, &told);
                     tokio::time::sleep(delay).await;
-                    if !is_synced && subscription.is_synced() {
-                        is_synced = true;
-                        emit("handler-synced", json!({ "handler": id }));
-                    }
                 }
             }))
         };
@@ -283,6 +274,28 @@ impl<T: Object> Watch<T> {
             },
             _ => unknown(command),
         }
+    }
+}
+
+/// Waits until the cache is filled; `false`: it never will be. A refusal is told by the error handler; the informer
+/// goes on trying, and so does this.
+async fn is_synced<T: Object>(informer: &SharedInformer<T>) -> bool {
+    while let Err(error) = informer.synced().await {
+        if error.why() == Why::Stopped {
+            return false;
+        }
+    }
+    true
+}
+
+/// Says when a handler has seen what there was at its start.
+async fn tell_synced<T: Object>(
+    handler: usize,
+    informer: SharedInformer<T>,
+    synced: impl Future<Output = Result<(), NotSynced>>,
+) {
+    if is_synced(&informer).await && synced.await.is_ok() {
+        emit("handler-synced", json!({ "handler": handler }));
     }
 }
 

@@ -40,6 +40,8 @@ async fn main() {
         }
     }
     out::emit("stopped", json!({}));
+    // The runtime would wait for the thread that reads standard input, until somebody writes a line.
+    std::process::exit(0);
 }
 
 async fn with_server(args: Args, mut config: ClientConfig, commands: Commands) {
