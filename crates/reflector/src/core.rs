@@ -157,7 +157,7 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
 
     /// A page came.
     pub fn handle_page(&mut self, now: Instant, page: Page<In>) {
-        if !self.cycle.is_collecting() {
+        if !self.cycle.awaits_page() {
             return;
         }
         self.items.reserve(page.items.len());

@@ -242,6 +242,11 @@ impl Cycle {
         matches!(self.state, State::Streaming(_) | State::Watching(_))
     }
 
+    /// Whether a page was asked for.
+    pub(crate) fn awaits_page(&self) -> bool {
+        matches!(self.state, State::Listing(_))
+    }
+
     /// Whether what was collected so far still belongs to something.
     pub(crate) fn is_collecting(&self) -> bool {
         matches!(

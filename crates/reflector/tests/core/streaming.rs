@@ -252,6 +252,22 @@ fn an_end_before_the_mark_starts_afresh_once_then_falls_back_to_a_list() {
     }
 }
 
+#[test]
+fn a_page_that_nobody_asked_for_is_not_mixed_with_the_initial_events() {
+    let mut world = streaming();
+    world.event(added("a@1"));
+    world.page(&["z@1"], "99", None);
+    world.event(end_mark("10"));
+    assert_eq!(world.deltas(), ["replaced a@1 at 10"]);
+    world.watch_error(refusal(500, "SomethingElse"));
+    world.rest();
+    world.watch();
+    world.watch_error(refusal(400, "BadRequest"));
+    world.list();
+    world.page(&["b@1"], "20", None);
+    assert_eq!(world.deltas(), ["replaced b@1 at 20"]);
+}
+
 // CACHE-R-39
 #[test]
 fn a_very_short_stream_falls_back_to_a_list() {
