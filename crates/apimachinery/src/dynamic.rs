@@ -4,9 +4,11 @@ use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
+use crate::unknown::Metadata;
 use crate::{ApiResource, Meta, Object};
 
 /// Metadata, and the rest as JSON.
@@ -23,19 +25,17 @@ use crate::{ApiResource, Meta, Object};
 /// assert_eq!(site.field::<i64>("/spec/replicas")?, Some(3));
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct DynamicObject {
     /// `v1` or `group/version`.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub api_version: String,
     /// The kind.
-    #[serde(skip_serializing_if = "String::is_empty")]
     pub kind: String,
     /// The metadata.
     pub metadata: ObjectMeta,
+    /// The metadata that a newer server knows of and `ObjectMeta` does not, so that a write does not lose it.
+    pub unknown_metadata: Map<String, Value>,
     /// Everything else at the top level: `spec`, `status`, `data`, ….
-    #[serde(flatten)]
     pub data: Map<String, Value>,
 }
 
@@ -46,6 +46,7 @@ impl DynamicObject {
             api_version: resource.api_version().into_owned(),
             kind: resource.kind.to_string(),
             metadata: ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() },
+            unknown_metadata: Map::new(),
             data: Map::new(),
         }
     }
@@ -181,6 +182,35 @@ impl Object for DynamicObject {
     }
 }
 
+impl Serialize for DynamicObject {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct All<'a> {
+            #[serde(flatten)]
+            known: &'a ObjectMeta,
+            #[serde(flatten)]
+            unknown: &'a Map<String, Value>,
+        }
+        let mut map = serializer.serialize_map(None)?;
+        if !self.api_version.is_empty() {
+            map.serialize_entry("apiVersion", &self.api_version)?;
+        }
+        if !self.kind.is_empty() {
+            map.serialize_entry("kind", &self.kind)?;
+        }
+        if self.unknown_metadata.is_empty() {
+            map.serialize_entry("metadata", &self.metadata)?;
+        } else {
+            let all = All { known: &self.metadata, unknown: &self.unknown_metadata };
+            map.serialize_entry("metadata", &all)?;
+        }
+        for (key, value) in &self.data {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
 impl<'de> Deserialize<'de> for DynamicObject {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct ObjectVisitor;
@@ -197,7 +227,10 @@ impl<'de> Deserialize<'de> for DynamicObject {
                             object.api_version = map.next_value::<Option<_>>()?.unwrap_or_default();
                         }
                         "kind" => object.kind = map.next_value::<Option<_>>()?.unwrap_or_default(),
-                        "metadata" => object.metadata = map.next_value::<Option<_>>()?.unwrap_or_default(),
+                        "metadata" => {
+                            let metadata: Metadata = map.next_value()?;
+                            (object.metadata, object.unknown_metadata) = (metadata.known, metadata.unknown);
+                        }
                         _ => {
                             let value = map.next_value()?;
                             object.data.insert(key, value);

@@ -36,6 +36,7 @@ mod resource_version;
 mod selector;
 mod status;
 mod status_error;
+mod unknown;
 
 pub use api_error::{ApiError, BoxError, BrokenKind, ConnectKind};
 pub use api_resource::{ApiResource, Kind, Scope, ScopeOf, parse_api_version};

@@ -457,3 +457,27 @@ proptest! {
         }
     }
 }
+
+// F-44
+#[test]
+fn an_untyped_object_keeps_what_a_newer_server_put_into_its_metadata() {
+    let text = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"a","fromTheFuture":{"a":[1,"x",null]},
+        "labels":{"k":"v"},"managedFields":[{"manager":"m"}],"creationTimestamp":null},"other":1}"#;
+    let object: DynamicObject = decode(text, plain()).unwrap();
+    assert_eq!((object.name(), object.metadata.labels.as_ref().unwrap()["k"].as_str()), ("a", "v"));
+    assert_eq!(object.unknown_metadata["fromTheFuture"]["a"][1], "x");
+    let written = serde_json::to_value(&object).unwrap();
+    assert_eq!(written["metadata"]["fromTheFuture"], object.unknown_metadata["fromTheFuture"]);
+    assert_eq!(written["metadata"]["name"], "a");
+    assert_eq!(serde_json::from_value::<DynamicObject>(written).unwrap(), object);
+
+    let skipped: DynamicObject = decode(text, skipping()).unwrap();
+    assert!(skipped.metadata.managed_fields.is_none(), "it is known, and not wanted");
+    assert_eq!(skipped.unknown_metadata, object.unknown_metadata);
+
+    let without = DynamicObject { unknown_metadata: serde_json::Map::new(), ..object };
+    let written = serde_json::to_value(&without).unwrap();
+    assert_eq!(written["metadata"].as_object().unwrap().len(), 3, "name, labels, managedFields");
+    let empty: DynamicObject = decode(r#"{"kind":"Pod","metadata":null}"#, plain()).unwrap();
+    assert_eq!((empty.name(), empty.unknown_metadata.len()), ("", 0));
+}
