@@ -131,7 +131,9 @@ impl<T: Object> Running<T> {
             return;
         }
         let initial = self.listeners.is_initial();
-        let routed: Vec<Routed<T>> = changes.into_iter().map(|change| Routed::of(change, initial)).collect();
+        // Nobody heard of what the cache never had, so nobody hears that it is gone.
+        let told = changes.into_iter().filter(|change| !matches!(change, Change::Removed { old: None, .. }));
+        let routed: Vec<Routed<T>> = told.map(|change| Routed::of(change, initial)).collect();
         self.tell(&routed);
     }
 

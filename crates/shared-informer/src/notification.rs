@@ -23,7 +23,7 @@ pub enum Notification<T> {
         /// What it is.
         new: Arc<T>,
     },
-    /// The object is gone. A listener may hear this of an object of which it never heard before (CACHE-Z-12).
+    /// The object is gone. Nobody hears this of an object that was never cached.
     Deleted(Deleted<T>),
 }
 

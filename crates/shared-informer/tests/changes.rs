@@ -29,6 +29,31 @@ async fn a_listener_is_told_what_happens_in_order() {
     until("the bookmark came", || informer.lister().resource_version() == "9").await;
 }
 
+// F-60, CACHE-D-04
+#[tokio::test(start_paused = true)]
+async fn nobody_hears_that_an_object_is_gone_that_never_came() {
+    let server = Server::with(&["a"]);
+    let informer = SharedInformer::new(server.clone());
+    let record = Record::of(&informer);
+    let _running = run(&informer);
+    settled(&informer, &server).await;
+    record.take();
+    server.spoil("unreadable");
+    server.put("unreadable");
+    server.delete("unreadable");
+    server.delete("a");
+    settled(&informer, &server).await;
+    assert_eq!(record.take(), ["Deleted(a@5)"]);
+    // What was cached and cannot be read any more was there.
+    server.put("b");
+    settled(&informer, &server).await;
+    server.spoil("b");
+    server.put("b");
+    server.delete("b");
+    settled(&informer, &server).await;
+    assert_eq!(record.take(), ["Added(b@6)", "Deleted(b, final state unknown, last seen 6)"]);
+}
+
 // CACHE-C-03, CACHE-Q-21, CACHE-S-05, CACHE-H-01: T-C-3. Every listener is told of what a list changed.
 #[tokio::test(start_paused = true)]
 async fn what_a_gap_hid_is_told_once_and_is_not_initial() {
