@@ -57,5 +57,6 @@ pub use reconciler::{
 };
 
 pub use workqueue::{
-    Bucket, Counts, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait, default_limiter,
+    Bucket, Counts, FairBucket, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait,
+    default_limiter,
 };

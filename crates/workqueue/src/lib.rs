@@ -40,6 +40,6 @@ mod sync;
 
 pub use crate::core::{Added, Core, Counts, Done, Ticket};
 pub use crate::limiter::{
-    Bucket, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait, default_limiter,
+    Bucket, FairBucket, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait, default_limiter,
 };
 pub use crate::queue::{Drain, Get, InFlight, NotDrained, Queue};

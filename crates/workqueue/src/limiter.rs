@@ -34,10 +34,10 @@ impl<K, L: RateLimiter<K> + ?Sized> RateLimiter<K> for Box<L> {
 }
 
 /// Client-go's default for controllers: the longer of [`ItemExponential`] from 5 ms to 1000 s, and 10 a second for all
-/// keys together with bursts of 100 (RL-10).
+/// keys together with bursts of 100 (RL-10), of which each key holds one at a time ([`FairBucket`]).
 pub fn default_limiter<K: Eq + Hash + Clone + Send + 'static>() -> MaxOf<K> {
     let exponential = ItemExponential::new(Duration::from_millis(5), Duration::from_secs(1000));
-    MaxOf::new([Box::new(exponential) as Box<dyn RateLimiter<K>>, Box::new(Bucket::new(10.0, 100))])
+    MaxOf::new([Box::new(exponential) as Box<dyn RateLimiter<K>>, Box::new(FairBucket::new(10.0, 100))])
 }
 
 /// Failures by key, each with the time of the last. What did not fail for long is forgotten as the map grows, so a key
@@ -232,6 +232,58 @@ impl<K> RateLimiter<K> for Bucket {
     }
 }
 
+/// As [`Bucket`], but a key that waits for its token takes no further one: however often it fails meanwhile, it comes
+/// back once. So no key can run up a debt that others have to wait for.
+pub struct FairBucket<K> {
+    tokens: TokenBucket,
+    /// When the token of a key exists, for keys that wait for theirs.
+    waiting: HashMap<K, Instant>,
+    /// The size at which the map is next looked through.
+    look_at: usize,
+}
+
+impl<K: Eq + Hash + Clone> FairBucket<K> {
+    /// `qps` a second, at most `burst` at once.
+    pub fn new(qps: f32, burst: u32) -> Self {
+        Self { tokens: TokenBucket::new(qps, burst), waiting: HashMap::new(), look_at: KEPT }
+    }
+
+    /// How long the next key would wait.
+    pub fn debt(&self, now: Instant) -> Duration {
+        self.tokens.debt(now)
+    }
+}
+
+impl<K: Eq + Hash + Clone + Send> RateLimiter<K> for FairBucket<K> {
+    fn when(&mut self, now: Instant, key: &K) -> Duration {
+        if let Some(at) = self.waiting.get(key).filter(|at| **at > now) {
+            return *at - now;
+        }
+        let delay = self.tokens.reserve(now);
+        match now.checked_add(delay) {
+            Some(at) if at > now => {
+                if self.waiting.len() >= self.look_at {
+                    self.waiting.retain(|_, at| *at > now);
+                    self.look_at = (self.waiting.len() * 2).max(KEPT);
+                    self.waiting.shrink_to(self.look_at);
+                }
+                self.waiting.insert(key.clone(), at);
+            }
+            _ => {
+                self.waiting.remove(key);
+            }
+        }
+        delay
+    }
+
+    /// The token was taken, and its time is as good for the key's next failure.
+    fn forget(&mut self, _key: &K) {}
+
+    fn requeues(&self, _key: &K) -> u32 {
+        0
+    }
+}
+
 /// The longest of several delays. Every limiter is asked each time, so all of them count (RL-08). None: no delay.
 pub struct MaxOf<K> {
     limiters: Vec<Box<dyn RateLimiter<K>>>,
@@ -304,6 +356,15 @@ impl<K> fmt::Debug for ItemFastSlow<K> {
             .field("slow", &self.slow)
             .field("fast_attempts", &self.fast_attempts)
             .field("keys", &self.failures.by_key.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K> fmt::Debug for FairBucket<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FairBucket")
+            .field("tokens", &self.tokens)
+            .field("waiting", &self.waiting.len())
             .finish_non_exhaustive()
     }
 }

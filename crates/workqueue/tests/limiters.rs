@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use steersman_workqueue::{
-    Bucket, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait, default_limiter,
+    Bucket, FairBucket, ItemExponential, ItemFastSlow, MaxOf, RateLimiter, WithMaxWait, default_limiter,
 };
 
 const MS: fn(u64) -> Duration = Duration::from_millis;
@@ -78,6 +78,25 @@ fn bucket_is_one_for_all_keys() {
     limiter.forget(&"c");
     assert_eq!(limiter.debt(now), MS(300), "forgetting returns no token");
     assert_eq!(Bucket::new(1.0, 0).when(now, &"a"), Duration::MAX);
+}
+
+// F-40: a key that fails without end does not make others wait for minutes.
+#[test]
+fn a_key_that_waits_for_its_token_takes_no_other() {
+    let mut limiter = FairBucket::new(10.0, 2);
+    let now = start();
+    let delays: Vec<_> = ["a", "b", "c", "c", "c", "d"].iter().map(|key| limiter.when(now, key)).collect();
+    assert_eq!(delays, [0, 0, 100, 100, 100, 200].map(MS));
+    limiter.forget(&"c");
+    assert_eq!(limiter.when(now + MS(40), &"c"), MS(60), "forgetting returns no token");
+    assert_eq!(limiter.when(now + MS(100), &"c"), MS(200), "its token has come; this is the next");
+    assert_eq!(limiter.requeues(&"c"), 0);
+
+    let mut default = default_limiter();
+    for _ in 0..3000 {
+        default.when(now, &"bad");
+    }
+    assert!(default.when(now, &"other") <= MS(200));
 }
 
 // RL-08
