@@ -109,6 +109,7 @@ impl Cycle {
 
     /// An error ended it.
     pub(super) fn watch_ended_by(&mut self, now: Instant, error: ApiError) {
+        self.forget_trouble(now);
         let at_least = retry_after(&error);
         let failure = Failure::of(&error);
         let error = ReflectorError::WatchEnded { what: self.what.clone(), source: error };
@@ -173,9 +174,16 @@ impl Cycle {
             // Events that lead nowhere, then an end, again and again: not faster than the back-off.
             return self.rest(now, Duration::ZERO, Next::Watch);
         }
-        if !watching.was_very_short(now) {
+        self.forget_trouble(now);
+        self.ask_now(Next::Watch);
+    }
+
+    /// A watch that was open for a while, events or not, ends the time in which none could be opened.
+    fn forget_trouble(&mut self, now: Instant) {
+        if let State::Watching(watching) = &self.state
+            && !watching.was_very_short(now)
+        {
             self.trouble_since = None;
         }
-        self.ask_now(Next::Watch);
     }
 }

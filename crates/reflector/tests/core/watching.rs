@@ -232,6 +232,34 @@ fn a_watch_that_cannot_be_opened_for_the_transport_is_tried_for_a_minute_before_
 }
 
 #[test]
+fn a_watch_that_was_open_for_a_while_renews_the_minute_however_it_ends() {
+    let ends: [fn(&mut World); 3] = [
+        |world| world.end(),
+        |world| world.watch_error(broken(BrokenKind::Eof)),
+        |world| {
+            world.watch_error(refusal(429, "TooManyRequests"));
+            world.rest();
+        },
+    ];
+    for end in ends {
+        let mut world = watching();
+        world.now += 2 * SECOND;
+        world.end();
+        world.watch();
+        world.watch_error(broken(BrokenKind::Reset));
+        world.rest();
+        world.watch();
+        world.opened();
+        world.now += Duration::from_mins(4);
+        end(&mut world);
+        world.watch();
+        world.watch_error(broken(BrokenKind::Reset));
+        world.rest();
+        world.watch();
+    }
+}
+
+#[test]
 fn a_watch_that_opens_and_breaks_at_once_counts_as_one_that_does_not_open() {
     let mut world = watching();
     world.watch_error(broken(BrokenKind::Reset));
