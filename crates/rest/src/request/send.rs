@@ -108,7 +108,7 @@ impl<W: Wire> Reading<'_, W> {
         let Next::After(wait) = self.retry.handle(Outcome::Failed(&error), &mut Random::unseeded()) else {
             return Err(error);
         };
-        if self.deadline.is_some_and(|deadline| Instant::now() + wait >= deadline) {
+        if is_beyond(self.deadline, wait) {
             return Err(error);
         }
         tracing::debug!(verb = self.call.verb, url = self.call.url, %error, "the answer broke off; once more");
@@ -140,7 +140,8 @@ impl<W: Wire> Sender<W> {
             self.limiter.acquire().await?;
         }
         let mode = if call.is_watch { Mode::Dedicated } else { Mode::Shared };
-        *deadline = deadline.or_else(|| call.limit.map(|limit| Instant::now() + limit));
+        // A limit beyond the clock's range is none.
+        *deadline = deadline.or_else(|| Instant::now().checked_add(call.limit?));
         let deadline = *deadline;
         let mut retry = Retry::new(self.policy, call.class());
         let mut random = Random::unseeded();
@@ -194,7 +195,7 @@ impl<W: Wire> Sender<W> {
                     }
                 }
             };
-            if deadline.is_some_and(|deadline| Instant::now() + wait >= deadline) {
+            if is_beyond(deadline, wait) {
                 return Err(after(timed_out("waiting to try again"), earlier));
             }
             sleep(wait).await;
@@ -242,6 +243,11 @@ async fn within<F: Future>(
         None => Ok(future.await),
         Some(deadline) => timeout_at(deadline, future).await.map_err(|_| timed_out(during)),
     }
+}
+
+/// Whether the deadline comes before a wait is over. Nothing is added up: a server may ask for any wait.
+fn is_beyond(deadline: Option<Instant>, wait: Duration) -> bool {
+    deadline.is_some_and(|deadline| deadline.saturating_duration_since(Instant::now()) <= wait)
 }
 
 fn timed_out(during: &'static str) -> ApiError {

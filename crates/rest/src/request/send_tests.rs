@@ -409,3 +409,23 @@ async fn an_answer_that_always_breaks_off_is_given_up_in_the_end() {
     assert!(whole(&sender, &hurried).await.is_err());
     assert_eq!(seconds(&sender), [0, 1, 2], "one limit for all of it");
 }
+
+// REST-XX-05, REST-RT-16
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_for_a_wait_beyond_the_clock_meets_the_deadline_and_no_panic() {
+    for wait in ["9223372036854775807", "9000000000000000000", "4294967296"] {
+        for call in [call(Method::GET), watch()] {
+            let call = Call { limit: Some(Duration::from_secs(330)), ..call };
+            let sender = sender([Step::Answer(503, Some(wait), "busy")]);
+            let error = error(&sender, &call).await;
+            assert!(matches!(error, ApiError::Timeout { .. }), "{wait}: {error}");
+            assert_eq!(error.status().map(apimachinery::StatusError::code), Some(503));
+            assert_eq!(seconds(&sender), [0]);
+        }
+    }
+    let call = Call { limit: Some(Duration::MAX), ..call(Method::GET) };
+    assert!(
+        sender([Step::Answer(200, None, "ok")]).send(&call).await.is_ok(),
+        "a limit beyond the clock is none"
+    );
+}
