@@ -31,6 +31,12 @@ pub(crate) struct Entry<T> {
     pub(crate) object: Arc<T>,
 }
 
+impl<T> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        Self { key: self.key.clone(), object: self.object.clone() }
+    }
+}
+
 /// What an upsert found.
 pub(crate) struct Upserted<T> {
     pub(crate) slot: u32,

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 
 use apimachinery::{Object, ObjectKey};
 
-use crate::cache::{AnyPostings, Cache};
+use crate::cache::{AnyPostings, Entry};
 use crate::postings::{Postings, Values};
 
 /// Where a write of the batch ended up.
@@ -27,8 +27,8 @@ pub(crate) trait Function<T>: Send {
     fn evaluate(&mut self, next: Option<&T>) -> bool;
     /// Writes down what was remembered, one outcome for each evaluation, and forgets it.
     fn commit(&mut self, postings: &mut AnyPostings, outcomes: &[Outcome]);
-    /// Builds the whole index over a content; the second part says for which keys the function panicked.
-    fn build(&self, content: &Cache<T>) -> (AnyPostings, Vec<ObjectKey>);
+    /// Builds the whole index over these; the second part says for which keys the function panicked.
+    fn build(&self, entries: &mut dyn Iterator<Item = (u32, &Entry<T>)>) -> (AnyPostings, Vec<ObjectKey>);
     /// Where the index was made, for logs.
     fn made_at(&self) -> &'static Location<'static>;
 }
@@ -74,10 +74,10 @@ where
         }
     }
 
-    fn build(&self, content: &Cache<T>) -> (AnyPostings, Vec<ObjectKey>) {
+    fn build(&self, entries: &mut dyn Iterator<Item = (u32, &Entry<T>)>) -> (AnyPostings, Vec<ObjectKey>) {
         let mut postings = Postings::<V>::default();
         let mut failed = Vec::new();
-        for (slot, entry) in content.numbered() {
+        for (slot, entry) in entries {
             match call(&self.function, &entry.object) {
                 Ok(values) => postings.set(slot, values),
                 Err(Panicked) => failed.push(entry.key.clone()),

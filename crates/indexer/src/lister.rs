@@ -105,7 +105,8 @@ impl<T: Object> Lister<T> {
         self.len() == 0
     }
 
-    /// Looks at every object without copying a list. The writer waits meanwhile: see [`snapshot`](Self::snapshot).
+    /// Looks at every object without copying a list. The writer waits meanwhile, so `look` is quick and reads the cache in
+    /// no other way: see [`snapshot`](Self::snapshot).
     pub fn for_each(&self, mut look: impl FnMut(&Arc<T>)) {
         for object in self.snapshot().iter() {
             look(object);

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 use apimachinery::{Object, ObjectKey, ResourceVersion};
 use tokio::sync::watch;
 
-use crate::cache::Cache;
+use crate::cache::{Cache, Entry};
 use crate::function::Function;
 
 pub(crate) type Functions<T> = Vec<Box<dyn Function<T>>>;
@@ -51,8 +51,11 @@ impl<T: Object> Shared<T> {
     /// Adds an index over what is there, and keeps it from now on; returns its number.
     pub(crate) fn add_index(&self, function: Box<dyn Function<T>>) -> usize {
         let mut functions = self.functions();
-        // Nobody writes while the functions are held, so the content read here is the content extended below.
-        let (postings, failed) = function.build(&self.read());
+        // Nobody writes objects while the functions are held, so the content copied here is the content extended below.
+        // The function runs on the copy: it may read the cache, and a bookmark may wait to write it.
+        let entries: Vec<(u32, Entry<T>)> =
+            self.read().numbered().map(|(slot, entry)| (slot, entry.clone())).collect();
+        let (postings, failed) = function.build(&mut entries.iter().map(|(slot, entry)| (*slot, entry)));
         for key in &failed {
             self.index_failed(&*function, key);
         }

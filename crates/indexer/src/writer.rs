@@ -144,7 +144,7 @@ impl<T: Object> Writer<T> {
         drop(old);
 
         for function in functions.iter() {
-            let (postings, failed) = function.build(&fresh);
+            let (postings, failed) = function.build(&mut fresh.numbered());
             for key in &failed {
                 self.shared.index_failed(&**function, key);
             }

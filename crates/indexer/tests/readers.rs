@@ -4,11 +4,12 @@ mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use apimachinery::{Object, ResourceVersion};
 use common::{Thing, tagged, thing};
-use indexer::{WaitError, Write};
+use indexer::{Index, WaitError, Write};
 use steersman_indexer as indexer;
 use tokio::time::timeout;
 
@@ -121,4 +122,28 @@ async fn a_wait_that_cannot_end_says_so() {
     assert_eq!(timeout(LIMIT, waiting).await.unwrap().unwrap(), Err(stopped.clone()));
     assert_eq!(lister.wait_until(&"6".into()).await, Err(stopped));
     assert_eq!(lister.wait_until(&"5".into()).await, Ok(()), "what was reached stays reached");
+}
+
+// CACHE-S-28, GN-07
+#[test]
+fn an_index_that_is_added_runs_under_no_lock_of_the_content() {
+    let (mut writer, lister) = indexer::new();
+    writer.apply([Write::upsert(thing("a", "1"))]);
+    let (asked, asks) = mpsc::channel();
+    let (marked, marks) = mpsc::channel();
+    // The function waits until a bookmark was written meanwhile, then reads the cache. If it held the content, the
+    // bookmark would wait for it, and it, behind the bookmark, for ever.
+    let bookkeeper = std::thread::spawn(move || {
+        asks.recv().unwrap();
+        writer.bookmark("2".into());
+        marked.send(()).unwrap();
+    });
+    let reader = lister.clone();
+    let index: Index<Thing> = lister.index(move |_: &Thing| {
+        asked.send(()).unwrap();
+        let was_marked = marks.recv_timeout(LIMIT).is_ok();
+        was_marked.then(|| reader.resource_version().to_string())
+    });
+    assert_eq!(index.values(), ["2"], "the bookmark waited for the function");
+    bookkeeper.join().unwrap();
 }
