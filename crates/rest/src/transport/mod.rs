@@ -14,6 +14,7 @@ mod body;
 mod connect;
 mod fault;
 mod gunzip;
+mod p521_key;
 pub(crate) mod pem;
 mod pool;
 pub(crate) mod proxy;

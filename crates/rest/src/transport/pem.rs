@@ -8,6 +8,8 @@ use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::{CertifiedKey, SigningKey};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use super::p521_key;
+
 /// One block of PEM text.
 struct Block {
     label: String,
@@ -64,14 +66,18 @@ fn signing_key(text: &[u8]) -> Result<Arc<dyn SigningKey>, String> {
         return Err("the private key is encrypted; only keys without a pass phrase can be used".into());
     }
     let der = block.der.ok_or("the private key is no base64")?;
+    if let Some(key) = p521_key::signing_key(&der) {
+        return Ok(key);
+    }
     let forms = [
         PrivateKeyDer::Pkcs8(der.clone().into()),
         PrivateKeyDer::Sec1(der.clone().into()),
         PrivateKeyDer::Pkcs1(der.into()),
     ];
-    forms.iter().find_map(|form| any_supported_type(form).ok()).ok_or_else(|| {
-        "a private key of a kind that cannot be used (RSA below 2048 bits, P-521, or damaged)".into()
-    })
+    forms
+        .iter()
+        .find_map(|form| any_supported_type(form).ok())
+        .ok_or_else(|| "a private key of a kind that cannot be used (RSA below 2048 bits, or damaged)".into())
 }
 
 /// A certificate with the key that belongs to it.
