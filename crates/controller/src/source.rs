@@ -119,7 +119,8 @@ impl Owners {
 pub(crate) fn owner_key<T: Object>(queue: Queue<ObjectKey>, owners: Owners) -> impl EventHandler<T> {
     move |notification: &Notification<T>| match notification {
         Notification::Added { object, .. } => queue.add_all(owners.key_of(&**object)),
-        Notification::Updated { old, new } if old.resource_version() == new.resource_version() => {}
+        Notification::Updated { old, new }
+            if old.resource_version() == new.resource_version() && !new.resource_version().is_empty() => {}
         Notification::Updated { old, new } => {
             queue.add_all(owners.key_of(&**old).into_iter().chain(owners.key_of(&**new)));
         }

@@ -10,6 +10,7 @@ use apimachinery::{Object, ObjectKey};
 use common::{Cluster, LIMIT, config_map, key, owner, pod, replica_set};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
+use shared_informer::SharedInformer;
 use steersman_controller::{Action, Controller, reconcile_fn};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -124,6 +125,24 @@ async fn an_owner_that_is_not_there_yet_is_reconciled_when_it_comes() {
     assert!(keys.next().await.is_empty());
     sets.put(replica_set("shop/web", "uid-web"));
     assert_eq!(keys.next().await, ["shop/web"]);
+}
+
+// HDL-02, CACHE-S-12
+#[tokio::test(start_paused = true)]
+async fn a_change_of_an_owned_object_that_is_kept_without_its_version_is_not_taken_for_a_resync() {
+    let (sets, pods) = (Cluster::<ReplicaSet>::new(), Cluster::<Pod>::new());
+    sets.put(replica_set("shop/web", "uid-web"));
+    let versionless = SharedInformer::transforming(pods.clone(), |mut pod: Pod| {
+        pod.metadata.resource_version = None;
+        Ok(pod)
+    });
+    let controller = Controller::new("test").watches(sets.informer()).owns(versionless.build());
+    let mut keys = Keys::of(controller);
+    assert_eq!(keys.next().await, ["shop/web"]);
+    for _ in 0..2 {
+        pods.put(owned("shop/1", &["=apps/v1 ReplicaSet web uid-web"]));
+        assert_eq!(keys.next().await, ["shop/web"]);
+    }
 }
 
 // HDL-03
