@@ -13,6 +13,9 @@ use crate::distribution::{Distribution, PeriodChange, Routed};
 use crate::informer::{Arrival, Inner, Parts};
 use crate::listener::Listener;
 
+/// How many deltas are applied and told before other tasks get their turn.
+const TURN: usize = 256;
+
 /// What runs an informer: whoever holds it owns the informer's life. Dropping it, run or not, stops the informer.
 #[must_use = "an informer does nothing unless its driver runs"]
 pub struct Driver<T: Object> {
@@ -43,8 +46,15 @@ impl<T: Object> Driver<T> {
         let mut reflector = reflect(sender);
         let mut shutdown = pin!(shutdown);
         let mut timer = pin!(tokio::time::sleep_until(tokio::time::Instant::now()));
+        let mut since_pause = 0;
 
         loop {
+            // The source is ready again as soon as its deltas are taken: a stream without a pause would never leave this
+            // loop, and on a runtime of one thread whoever wants to stop it would never be heard.
+            if since_pause >= TURN {
+                since_pause = 0;
+                tokio::task::yield_now().await;
+            }
             let alarm = running.listeners.poll_timeout().map(tokio::time::Instant::from_std);
             if let Some(alarm) = alarm
                 && timer.deadline() != alarm
@@ -63,7 +73,10 @@ impl<T: Object> Driver<T> {
                     break;
                 }
                 batch = receiver.recv_batch() => match batch {
-                    Some(batch) => running.handle_batch(batch, now()),
+                    Some(batch) => {
+                        since_pause += weight(&batch);
+                        running.handle_batch(batch, now());
+                    }
                     None => break,
                 },
             }
@@ -180,6 +193,15 @@ impl<T: Object> Running<T> {
                 member.listener.end_of_initial_list();
             }
         }
+    }
+}
+
+/// How much work a batch is, in deltas.
+fn weight<T>(batch: &Batch<T>) -> usize {
+    match batch {
+        Batch::Objects(deltas) => deltas.len(),
+        Batch::Replaced { .. } => TURN,
+        Batch::Bookmark(_) => 1,
     }
 }
 

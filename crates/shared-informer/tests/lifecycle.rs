@@ -2,9 +2,14 @@
 
 mod common;
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 
+use apimachinery::{ApiError, ListOptions, ListWatch, Page, WatchEvent};
 use common::{Record, Server, Thing, cached, run, settled, until, within};
+use futures_util::Stream;
 use shared_informer::{Notification, SharedInformer, State, Why};
 use steersman_shared_informer as shared_informer;
 use tokio::sync::oneshot;
@@ -176,4 +181,59 @@ async fn a_handler_is_dropped_with_its_registration_or_its_informer() {
     until("the task is gone", || running.is_finished()).await;
     assert_eq!((count(1), count(3)), (1, 1), "gone with the informer");
     within(stays.shutdown()).await;
+}
+
+/// A server that sends one change after another and never makes anybody wait; after very many it falls silent.
+struct Flood {
+    sent: Arc<AtomicU64>,
+}
+
+impl ListWatch<Thing> for Flood {
+    type Events = Pin<Box<dyn Stream<Item = Result<WatchEvent<Thing>, ApiError>> + Send>>;
+
+    async fn list(&self, _: &ListOptions) -> Result<Page<Thing>, ApiError> {
+        Ok(Page {
+            items: Vec::new(),
+            undecodable: Vec::new(),
+            resource_version: "1".into(),
+            continue_token: None,
+            remaining_item_count: None,
+        })
+    }
+
+    async fn watch(&self, _: &ListOptions) -> Result<Self::Events, ApiError> {
+        let sent = self.sent.clone();
+        Ok(Box::pin(futures_util::stream::poll_fn(move |_| {
+            let number = sent.fetch_add(1, Ordering::Relaxed);
+            if number < 100_000 {
+                Poll::Ready(Some(Ok(WatchEvent::Modified(common::thing("a", number + 2, "a")))))
+            } else {
+                Poll::Pending
+            }
+        })))
+    }
+
+    fn supports_watch_list(&self) -> bool {
+        false
+    }
+
+    fn describe(&self) -> String {
+        "things".to_owned()
+    }
+}
+
+// CACHE-I-03. The runtime has one thread, and the stream is always ready.
+#[tokio::test(flavor = "current_thread")]
+async fn a_stream_without_a_pause_leaves_a_turn_to_whoever_stops_it() {
+    let sent = Arc::new(AtomicU64::new(0));
+    let informer = SharedInformer::new(Flood { sent: sent.clone() });
+    let (stop, running) = stoppable(&informer);
+    let synced = informer.synced();
+    tokio::spawn(async move {
+        synced.await.unwrap();
+        drop(stop);
+    });
+    within(running).await.unwrap();
+    let sent = sent.load(Ordering::Relaxed);
+    assert!(sent < 10_000, "{sent} events were read before anybody else had a turn");
 }
