@@ -142,8 +142,13 @@ impl Informers {
             is_synced: Box::new(move || asks.is_synced()),
         };
         registry.informers.insert(key, entry);
+        let is_shut_down = registry.is_shut_down;
         drop(registry);
-        self.shared.requested.notify_one();
+        if is_shut_down {
+            self.shared.close();
+        } else {
+            self.shared.requested.notify_one();
+        }
         informer
     }
 
@@ -184,7 +189,7 @@ impl Informers {
                     Some(ended) = tasks.join_next() => report(ended),
                 }
             }
-            shared.registry().is_shut_down = true;
+            shared.close();
             shared.end.send_replace(End::Stopping);
             while let Some(ended) = tasks.join_next().await {
                 report(ended);
@@ -223,13 +228,11 @@ impl Informers {
         registry.informers.values().map(|entry| (entry.what.clone(), (entry.is_synced)())).collect()
     }
 
-    /// Stops the informers and waits until they have (CACHE-F-09). May be called by many; nothing is started afterwards.
+    /// Stops the informers and waits until they have (CACHE-F-09). May be called by many; nothing is started afterwards: an
+    /// informer that is requested then has stopped already.
     pub async fn shutdown(&self) {
-        let is_running = {
-            let mut registry = self.shared.registry();
-            registry.is_shut_down = true;
-            registry.is_running
-        };
+        self.shared.close();
+        let is_running = self.shared.registry().is_running;
         let mut end = self.shared.end.subscribe();
         self.shared.end.send_if_modified(|end| {
             let begins = *end == End::NotYet;
@@ -256,12 +259,24 @@ struct Over(Arc<Shared>);
 
 impl Drop for Over {
     fn drop(&mut self) {
-        self.0.registry().is_shut_down = true;
+        self.0.close();
         self.0.end.send_replace(End::Stopped);
     }
 }
 
 impl Shared {
+    /// Nothing is started any more (CACHE-F-05). What was requested and nobody runs is stopped, for otherwise whoever waits
+    /// for it would wait for ever.
+    fn close(&self) {
+        let mut registry = self.registry();
+        registry.is_shut_down = true;
+        let starts: Vec<_> = registry.informers.values_mut().filter_map(|entry| entry.start.take()).collect();
+        drop(registry);
+        for start in starts {
+            drop(start(self.end.subscribe()));
+        }
+    }
+
     fn registry(&self) -> MutexGuard<'_, Registry> {
         self.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -106,9 +106,10 @@ async fn a_shutdown_stops_all_and_everybody_who_asks_waits_for_it() {
     within(running).await.unwrap();
     within(informers.shutdown()).await;
     // Nothing is started afterwards.
+    let requests = server.requests();
     let late = informers.of_resource::<Thing>(&resource("late"), || SharedInformer::builder(server.clone()));
     within(informers.run(std::future::pending())).await;
-    assert_eq!(late.status().state, State::Created);
+    assert_eq!((late.status().state, server.requests()), (State::Stopped, requests));
     assert_eq!(cached(&informer), ["a@2"]);
 
     // Never run: at once.
@@ -154,4 +155,34 @@ async fn an_informer_that_runs_elsewhere_is_used_as_it_is() {
     assert!(!informer.is_stopped());
     elsewhere.abort();
     within(informer.stopped()).await;
+}
+
+// CACHE-F-05, CACHE-F-07, CACHE-F-09, CACHE-Z-10
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_what_is_not_started_any_more() {
+    let informers = Informers::new();
+    let never_run: SharedInformer<Thing> = informers.of(|| SharedInformer::builder(Server::with(&["a"])));
+    let waiting = tokio::spawn(informers.synced());
+    tokio::task::yield_now().await;
+    within(informers.shutdown()).await;
+    assert_eq!(within(waiting).await.unwrap().unwrap_err().failed()[0].why(), Why::Stopped);
+    assert!(never_run.is_stopped());
+    let late =
+        informers.of_resource::<Thing>(&resource("late"), || SharedInformer::builder(Server::with(&["b"])));
+    assert_eq!(within(late.synced()).await.unwrap_err().why(), Why::Stopped);
+    assert_eq!(within(informers.synced()).await.unwrap_err().failed().len(), 2);
+    let registration = late.add_handler(|_: &Notification<Thing>| panic!("nothing happens any more"));
+    assert!(!registration.is_active());
+}
+
+// CACHE-F-09: what somebody else runs is left to them.
+#[tokio::test(start_paused = true)]
+async fn an_informer_that_somebody_else_runs_outlives_its_factory() {
+    let informers = Informers::new();
+    let server = Server::with(&["a"]);
+    let informer: SharedInformer<Thing> = informers.of(|| SharedInformer::builder(server.clone()));
+    let _running = tokio::spawn(informer.run(std::future::pending()));
+    settled(&informer, &server).await;
+    within(informers.shutdown()).await;
+    assert_eq!(informer.status().state, State::Running);
 }
