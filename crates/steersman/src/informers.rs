@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use apimachinery::{ApiResource, Decode, Kind, Object};
+use apimachinery::{ApiResource, Decode, Kind, Object, Scope};
 use rest::{Api, Client};
 use shared_informer::{NotAllSynced, SharedInformer};
 
@@ -70,8 +70,10 @@ impl Informers {
 
     fn api<T: Object + Decode>(&self, resource: ApiResource) -> Api<T> {
         match &self.namespace {
-            Some(namespace) => self.client.namespaced_of(namespace, resource),
-            None => self.client.all_of(resource),
+            Some(namespace) if resource.scope == Scope::Namespaced => {
+                self.client.namespaced_of(namespace, resource)
+            }
+            _ => self.client.all_of(resource),
         }
     }
 
