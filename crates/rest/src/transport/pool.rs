@@ -295,7 +295,8 @@ impl Pool {
 
     /// Sees to it that idle connections do not stay open for ever.
     fn reap_later(self: &Arc<Self>, state: &mut State) {
-        if state.reaping {
+        // An answer may be dropped outside of the runtime; then whoever uses the pool next sees to it.
+        if state.reaping || tokio::runtime::Handle::try_current().is_err() {
             return;
         }
         state.reaping = true;

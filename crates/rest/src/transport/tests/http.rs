@@ -185,6 +185,26 @@ async fn dropping_an_answer_cancels_it_and_leaves_the_others_alone() {
     assert_eq!(server.accepted(), 1);
 }
 
+// REST-XX-03
+#[test]
+fn an_answer_may_be_dropped_outside_of_the_runtime() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let (transport, response, _server) = runtime.block_on(async {
+        let ca = Authority::new();
+        let tls = ca.sign(&["127.0.0.1"]).server(&["h2"], None);
+        let server = TestServer::start(Some(tls), move |request| match request.uri().path() {
+            "/stream" => streamed().1,
+            _ => echo(&request),
+        })
+        .await;
+        let transport = Transport::new(&server.https(&ca.pem)).unwrap();
+        let response = send(&transport, "/stream", Mode::Shared).await.unwrap();
+        (transport, response, server)
+    });
+    drop(response);
+    assert!(runtime.block_on(text(&transport, "/x")).unwrap().starts_with("HTTP/2.0"));
+}
+
 // REST-TL-16
 #[tokio::test]
 async fn compressed_answers_come_out_plain() {
