@@ -83,7 +83,7 @@ pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<Watc
     {
         return Ok(event);
     }
-    if !frame.is_whole && parts.is_some() {
+    if !frame.is_whole && parts.is_some() && may_go_on(&frame.bytes) {
         return Err(NoEvent::WrongGuess);
     }
     let event = serde_json::from_slice::<Envelope<'_>>(&frame.bytes)
@@ -91,10 +91,16 @@ pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<Watc
         .and_then(|envelope| event_of(envelope.kind.as_bytes(), envelope.object.get().as_bytes(), expected));
     match event {
         Ok(event) => Ok(event),
-        Err(_) if !frame.is_whole => Err(NoEvent::WrongGuess),
+        Err(_) if !frame.is_whole && may_go_on(&frame.bytes) => Err(NoEvent::WrongGuess),
         Err(Ok(undecodable)) => Ok(undecodable),
         Err(Err(error)) => Err(NoEvent::Ends(error)),
     }
+}
+
+/// Whether bytes begin with a JSON value, or with what may become one. Garbage does not: no end of it is worth waiting for.
+pub(super) fn may_go_on(bytes: &[u8]) -> bool {
+    let first = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>().next();
+    first.is_none_or(|first| first.map_or_else(|error| error.is_eof(), |_| true))
 }
 
 /// Type and object of a frame that is spelled as the API server spells it: `{"type":"ADDED","object":…}`. The object is

@@ -11,6 +11,7 @@
 
 use bytes::{Buf, Bytes, BytesMut};
 
+use super::event::may_go_on;
 use crate::json::{ValueScan, blanks};
 
 /// The most bytes of one frame (REST-WA-05).
@@ -30,6 +31,8 @@ pub(crate) struct Frames {
     lines: Lines,
     /// The length of a guess that was given back.
     refused: Option<usize>,
+    /// How many bytes of a frame whose end is searched for have been read as JSON, which it may not be.
+    checked: usize,
     ended: bool,
     limit: usize,
 }
@@ -58,6 +61,8 @@ pub(crate) enum FrameError {
     TooLarge { limit: usize },
     #[error("a frame must begin with a brace, not with {:?}", char::from(*.first))]
     NotAnObject { first: u8 },
+    #[error("a frame is no JSON")]
+    NotJson,
 }
 
 impl Frames {
@@ -70,6 +75,7 @@ impl Frames {
             scanned: 0,
             lines: Lines::Unknown,
             refused: None,
+            checked: 0,
             ended: false,
             limit,
         }
@@ -126,6 +132,7 @@ impl Frames {
         self.head.extend_from_slice(guess);
         self.head.extend_from_slice(b"\n");
         self.refused = Some(guess.len());
+        self.checked = guess.len();
         self.restart();
     }
 
@@ -162,6 +169,14 @@ impl Frames {
                 return Err(FrameError::TooLarge { limit: self.limit });
             }
             self.keep();
+            // Braces that never close would swallow all that follows. Looking again when there is twice as much costs
+            // no more, all in all, than looking once.
+            if self.refused.is_some() && self.scanned >= self.checked.saturating_mul(2) {
+                self.checked = self.scanned;
+                if !may_go_on(&self.head) {
+                    return Err(FrameError::NotJson);
+                }
+            }
             return Ok(None);
         };
         let end = self.scanned + more;

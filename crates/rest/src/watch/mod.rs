@@ -162,6 +162,8 @@ fn unframed(error: FrameError) -> ApiError {
         FrameError::TooLarge { .. } => {
             ApiError::Broken { during: "watching", kind: BrokenKind::TooLarge, source: Box::new(error) }
         }
-        FrameError::NotAnObject { .. } => apimachinery::DecodeError::new(error.to_string()).into(),
+        FrameError::NotAnObject { .. } | FrameError::NotJson => {
+            apimachinery::DecodeError::new(error.to_string()).into()
+        }
     }
 }

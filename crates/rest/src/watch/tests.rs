@@ -219,6 +219,22 @@ fn an_unknown_type_and_garbage_end_the_stream() {
     }
 }
 
+// REST-ER-15, REST-WA-06
+#[test]
+fn a_frame_that_never_closes_is_told_with_the_next_frames_and_does_not_swallow_them_for_ever() {
+    let good = stream("\n");
+    for garbage in
+        ["{\"type\":\"ADDED\",\"object\":{]\n", "{\"type\":\"ADDED\",\"object\":{\n", "{[\n", "{\"a\":}\n"]
+    {
+        let mut reading =
+            reading::<ConfigMap>(&[good.as_bytes(), garbage.as_bytes(), good.as_bytes()], End::Never);
+        let events = all(&mut reading);
+        let last = events.last().expect("an end");
+        assert!(matches!(last, Err(ApiError::Decode(_))), "{garbage}: {last:?}");
+        assert_eq!(names(&events[..events.len() - 1]).len(), good.lines().count(), "{garbage}");
+    }
+}
+
 #[test]
 fn one_object_that_cannot_be_decoded_is_told_by_name_and_the_stream_goes_on() {
     let bad = r#"{"type":"MODIFIED","object":{"kind":"ConfigMap","metadata":{"name":"bad","namespace":"shop","resourceVersion":"5"},"data":7}}"#;
