@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::packed::{Packer, Texts};
+use crate::packed::{NOWHERE, Packer, Place, Texts};
 use crate::{Labels, Meta, ObjectKey, OwnerRef, OwnerReferences};
 
 /// The metadata that a controller needs of every object, packed: what [`Lazy`](crate::Lazy) parses, and what your own
@@ -19,51 +19,94 @@ use crate::{Labels, Meta, ObjectKey, OwnerRef, OwnerReferences};
 #[derive(Clone, PartialEq, Eq)]
 pub struct Head {
     key: ObjectKey,
-    /// Version, uid, generation, the section of the labels; the owners up to the end.
+    /// See [`pack`].
     packed: Box<str>,
     /// What few objects have, so that the others do not pay for it.
     rest: Option<Box<Rest>>,
 }
 
+/// What few objects have.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Rest {
-    finalizers: Vec<String>,
-    deletion_timestamp: Option<Time>,
+pub(crate) struct Rest {
+    pub(crate) finalizers: Vec<String>,
+    pub(crate) deletion_timestamp: Option<Time>,
+}
+
+/// The texts and numbers of one object's metadata in one: version, uid, generation, the section of the labels; the owners
+/// up to the end.
+fn pack<'a>(
+    place: Place<'_>,
+    (resource_version, uid, generation): (&str, &str, Option<i64>),
+    labels: impl Iterator<Item = (&'a str, &'a str)>,
+    owners: impl Iterator<Item = OwnerRef<'a>>,
+) -> String {
+    let mut section = Packer::new(place);
+    for (key, value) in labels {
+        section.text(key);
+        section.text(value);
+    }
+    let section = section.finish();
+    let mut packer = Packer::new(place);
+    packer.reserve(section.len() + 160);
+    packer.text(resource_version);
+    packer.text(uid);
+    match generation {
+        Some(generation) => packer.text(&generation.to_string()),
+        None => packer.text(""),
+    }
+    packer.text(&section);
+    for owner in owners {
+        packer.owner(owner);
+    }
+    packer.finish()
+}
+
+/// Reads what was packed, each from the start.
+impl<'a> Texts<'a> {
+    pub(crate) fn packed_version(mut self) -> &'a str {
+        self.text()
+    }
+    pub(crate) fn packed_uid(mut self) -> &'a str {
+        self.text2().1
+    }
+    pub(crate) fn packed_generation(mut self) -> Option<i64> {
+        self.text2();
+        self.text().parse().ok()
+    }
+    pub(crate) fn packed_labels(mut self) -> Labels<'a> {
+        self.text2();
+        self.text();
+        Labels::packed(self.section())
+    }
+    pub(crate) fn packed_owners(mut self) -> OwnerReferences<'a> {
+        self.text2();
+        self.text2();
+        OwnerReferences::packed(self)
+    }
+}
+
+impl Rest {
+    fn new(finalizers: Vec<String>, deletion_timestamp: Option<Time>) -> Option<Box<Self>> {
+        let is_any = !finalizers.is_empty() || deletion_timestamp.is_some();
+        is_any.then(|| Box::new(Self { finalizers, deletion_timestamp }))
+    }
 }
 
 impl Head {
     fn texts(&self) -> Texts<'_> {
-        Texts::new(&self.packed)
+        Texts::new(&self.packed, "")
     }
 
-    fn pack<'a>(
-        key: ObjectKey,
-        (resource_version, uid, generation): (&str, &str, Option<i64>),
-        labels: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-        owners: impl Iterator<Item = OwnerRef<'a>>,
-        finalizers: Vec<String>,
-        deletion_timestamp: Option<Time>,
-    ) -> Self {
-        let mut section = Packer::with_capacity(labels.clone().map(|(k, v)| k.len() + v.len() + 4).sum());
-        for (key, value) in labels {
-            section.text(key);
-            section.text(value);
-        }
-        let section = section.finish();
-        let mut packer = Packer::with_capacity(resource_version.len() + uid.len() + section.len() + 128);
-        packer.text(resource_version);
-        packer.text(uid);
-        match generation {
-            Some(generation) => packer.text(&generation.to_string()),
-            None => packer.text(""),
-        }
-        packer.text(&section);
-        for owner in owners {
-            packer.owner(owner);
-        }
-        let rest = (!finalizers.is_empty() || deletion_timestamp.is_some())
-            .then(|| Box::new(Rest { finalizers, deletion_timestamp }));
-        Self { key, packed: packer.finish(), rest }
+    /// A copy of that metadata.
+    pub(crate) fn of(meta: &dyn Meta) -> Self {
+        let packed = pack(
+            NOWHERE,
+            (meta.resource_version(), meta.uid(), meta.generation()),
+            meta.labels().iter(),
+            meta.owner_references().iter(),
+        );
+        let rest = Rest::new(meta.finalizers().to_vec(), meta.deletion_timestamp().cloned());
+        Self { key: meta.key(), packed: packed.into_boxed_str(), rest }
     }
 }
 
@@ -75,27 +118,19 @@ impl Meta for Head {
         self.key.namespace()
     }
     fn uid(&self) -> &str {
-        self.texts().text2().1
+        self.texts().packed_uid()
     }
     fn resource_version(&self) -> &str {
-        self.texts().text()
+        self.texts().packed_version()
     }
     fn generation(&self) -> Option<i64> {
-        let mut texts = self.texts();
-        texts.text2();
-        texts.text().parse().ok()
+        self.texts().packed_generation()
     }
     fn labels(&self) -> Labels<'_> {
-        let mut texts = self.texts();
-        texts.text2();
-        texts.text();
-        Labels::packed(texts.section())
+        self.texts().packed_labels()
     }
     fn owner_references(&self) -> OwnerReferences<'_> {
-        let mut texts = self.texts();
-        texts.text2();
-        texts.text2();
-        OwnerReferences::packed(texts)
+        self.texts().packed_owners()
     }
     fn finalizers(&self) -> &[String] {
         self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
@@ -110,16 +145,7 @@ impl Meta for Head {
 
 impl From<&ObjectMeta> for Head {
     fn from(meta: &ObjectMeta) -> Self {
-        let labels = meta.labels.as_ref().map_or(Labels::NONE, Labels::from);
-        let labels: Vec<_> = labels.iter().collect();
-        Self::pack(
-            meta.key(),
-            (Meta::resource_version(meta), Meta::uid(meta), meta.generation),
-            labels.iter().copied(),
-            Meta::owner_references(meta).iter(),
-            Meta::finalizers(meta).to_vec(),
-            meta.deletion_timestamp.clone(),
-        )
+        Self::of(meta)
     }
 }
 
@@ -141,7 +167,10 @@ impl fmt::Debug for Head {
 
 impl<'de> Deserialize<'de> for Head {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        HeadVisitor { managed_fields: None }.deserialize(deserializer)
+        let read = HeadVisitor { managed_fields: None }.deserialize(deserializer)?;
+        let packed = read.pack(NOWHERE).into_boxed_str();
+        let (key, rest) = read.into_rest();
+        Ok(Self { key, packed, rest })
     }
 }
 
@@ -163,15 +192,44 @@ enum Field {
     Other,
 }
 
-/// Reads a head, and on the way notes where managedFields lie, if somebody wants to know: that asks for a text that can
+/// Metadata as it was read, its texts borrowed where they can be.
+pub(crate) struct Read<'de> {
+    key: ObjectKey,
+    version: Text<'de>,
+    uid: Text<'de>,
+    generation: Option<i64>,
+    labels: Pairs<'de>,
+    owners: Vec<Option<Owner<'de>>>,
+    finalizers: Vec<String>,
+    deletion_timestamp: Option<Time>,
+}
+
+impl Read<'_> {
+    /// All but the key and the rest, for [`Texts`] to read. `place`: what is kept beside it.
+    pub(crate) fn pack(&self, place: Place<'_>) -> String {
+        pack(
+            place,
+            (&self.version.0, &self.uid.0, self.generation),
+            self.labels.0.iter().map(|(key, value)| (&*key.0, &*value.0)),
+            self.owners.iter().map(|owner| owner.as_ref().map_or_else(OwnerRef::default, Owner::as_ref)),
+        )
+    }
+
+    /// The key and the rest.
+    pub(crate) fn into_rest(self) -> (ObjectKey, Option<Box<Rest>>) {
+        (self.key, Rest::new(self.finalizers, self.deletion_timestamp))
+    }
+}
+
+/// Reads metadata, and on the way notes where managedFields lie, if somebody wants to know: that asks for a text that can
 /// be borrowed as raw JSON.
 pub(crate) struct HeadVisitor<'o, 'de> {
     pub(crate) managed_fields: Option<&'o mut Option<&'de RawValue>>,
 }
 
 impl<'de> DeserializeSeed<'de> for HeadVisitor<'_, 'de> {
-    type Value = Head;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Head, D::Error> {
+    type Value = Read<'de>;
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Read<'de>, D::Error> {
         const FIELDS: &[&str] = &[
             "name",
             "namespace",
@@ -188,13 +246,13 @@ impl<'de> DeserializeSeed<'de> for HeadVisitor<'_, 'de> {
 }
 
 impl<'de> Visitor<'de> for HeadVisitor<'_, 'de> {
-    type Value = Head;
+    type Value = Read<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object's metadata")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Head, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Read<'de>, A::Error> {
         let (mut name, mut namespace, mut uid, mut version) = <(Text, Text, Text, Text)>::default();
         let mut generation = None;
         let mut labels = Pairs::default();
@@ -223,15 +281,16 @@ impl<'de> Visitor<'de> for HeadVisitor<'_, 'de> {
                 }
             }
         }
-        let owners = owners.unwrap_or_default();
-        Ok(Head::pack(
-            ObjectKey::new(&namespace.0, &name.0),
-            (&version.0, &uid.0, generation),
-            labels.0.iter().map(|(key, value)| (&*key.0, &*value.0)),
-            owners.iter().map(|owner| owner.as_ref().map_or_else(OwnerRef::default, Owner::as_ref)),
-            finalizers.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect(),
+        Ok(Read {
+            key: ObjectKey::new(&namespace.0, &name.0),
+            version,
+            uid,
+            generation,
+            labels,
+            owners: owners.unwrap_or_default(),
+            finalizers: finalizers.unwrap_or_default().into_iter().map(Option::unwrap_or_default).collect(),
             deletion_timestamp,
-        ))
+        })
     }
 }
 

@@ -9,13 +9,19 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, Map
 use serde::{Serialize, Serializer, ser};
 use serde_json::value::RawValue;
 
-use crate::head::HeadVisitor;
-use crate::{ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head, Kind, Meta, Object};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+use crate::head::{HeadVisitor, Read, Rest};
+use crate::packed::{LENGTH, Texts, read_length, write_length};
+use crate::{
+    ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head, Kind, Labels, Meta, Object,
+    ObjectKey, OwnerReferences,
+};
 
 /// An object whose metadata is parsed and whose body stays bytes until it is asked for.
 ///
-/// A cache of `Lazy<Pod>` weighs what the pods weigh as JSON and some 400 bytes each, a ninth of what they weigh as
-/// structs. Reading the whole object ([`Lazy::decode`]) or a few fields of it ([`Lazy::view`]) costs a parse each time,
+/// A cache of `Lazy<Pod>` weighs what the pods weigh as JSON and some 300 bytes each, a ninth of what they weigh as
+/// structs: the metadata that was parsed is kept as places in the bytes. Reading the whole object ([`Lazy::decode`]) or a few fields of it ([`Lazy::view`]) costs a parse each time,
 /// so keep the result while you need it.
 ///
 /// What is skipped while the head is read must be JSON, and no more is asked of it: whether it is a `T` shows when it
@@ -41,39 +47,99 @@ use crate::{ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head
 /// # Ok::<(), steersman_apimachinery::DecodeError>(())
 /// ```
 pub struct Lazy<T> {
-    head: Head,
-    body: Box<str>,
+    kept: Kept,
     typed: PhantomData<fn() -> T>,
+}
+
+/// What is kept, whatever `T` is.
+#[derive(Clone)]
+struct Kept {
+    key: ObjectKey,
+    /// The body; behind it what was packed of its metadata; behind that, how long that is.
+    text: Box<str>,
+    rest: Option<Box<Rest>>,
 }
 
 impl<T> Lazy<T> {
     /// The bytes as kept: one JSON object.
     pub fn body(&self) -> &[u8] {
-        self.body.as_bytes()
+        self.kept.split().0.as_bytes()
     }
 
-    /// The metadata that was parsed.
-    pub fn head(&self) -> &Head {
-        &self.head
+    /// A copy of the metadata that was parsed. To look at it, use [`Object::meta`].
+    pub fn head(&self) -> Head {
+        Head::of(&self.kept)
     }
 
     /// Parses the fields that `V` names, and skips the rest.
     pub fn view<V: DeserializeOwned>(&self) -> Result<V, DecodeError> {
-        serde_json::from_str(&self.body)
-            .map_err(|error| DecodeError::within(&self.head, self.body.as_bytes(), &error))
+        let body = self.kept.split().0;
+        serde_json::from_str(body).map_err(|error| DecodeError::within(&self.kept, body.as_bytes(), &error))
+    }
+}
+
+impl Kept {
+    fn new(read: Read<'_>, parts: &Parts<'_>) -> Self {
+        let packed = read.pack(&|text| parts.place(text));
+        let (key, rest) = read.into_rest();
+        Self { key, text: parts.join(&packed), rest }
+    }
+
+    /// The body, and what is packed behind it.
+    fn split(&self) -> (&str, &str) {
+        let (text, length) = read_length(&self.text);
+        text.split_at(text.len().saturating_sub(length))
+    }
+
+    fn texts(&self) -> Texts<'_> {
+        let (body, packed) = self.split();
+        Texts::new(packed, body)
+    }
+}
+
+impl Meta for Kept {
+    fn name(&self) -> &str {
+        self.key.name()
+    }
+    fn namespace(&self) -> &str {
+        self.key.namespace()
+    }
+    fn uid(&self) -> &str {
+        self.texts().packed_uid()
+    }
+    fn resource_version(&self) -> &str {
+        self.texts().packed_version()
+    }
+    fn generation(&self) -> Option<i64> {
+        self.texts().packed_generation()
+    }
+    fn labels(&self) -> Labels<'_> {
+        self.texts().packed_labels()
+    }
+    fn owner_references(&self) -> OwnerReferences<'_> {
+        self.texts().packed_owners()
+    }
+    fn finalizers(&self) -> &[String] {
+        self.rest.as_ref().map_or(&[], |rest| &rest.finalizers)
+    }
+    fn deletion_timestamp(&self) -> Option<&Time> {
+        self.rest.as_ref().and_then(|rest| rest.deletion_timestamp.as_ref())
+    }
+    fn key(&self) -> ObjectKey {
+        self.key.clone()
     }
 }
 
 impl<T: DeserializeOwned + Send + 'static> Lazy<T> {
     /// Parses the whole object. Costs what a decode costs, each time.
     pub fn decode(&self) -> Result<T, DecodeError> {
-        <T as Decode>::decode(self.body.as_bytes(), DecodeContext::default())
+        <T as Decode>::decode(self.body(), DecodeContext::default())
     }
 }
 
 impl<T: 'static> Object for Lazy<T> {
     fn meta(&self) -> &dyn Meta {
-        &self.head
+        &self.kept
     }
 }
 
@@ -100,28 +166,28 @@ impl<T: 'static> Decode for Lazy<T> {
         {
             parts.type_meta = type_meta(version, kind, text);
         }
-        Ok(Self { head: top.head, body: parts.join(), typed: PhantomData })
+        Ok(Self { kept: Kept::new(top.read, &parts), typed: PhantomData })
     }
 }
 
 /// The raw JSON, as it is kept.
 impl<T> Serialize for Lazy<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.body).map_err(ser::Error::custom)?;
+        let raw: &RawValue = serde_json::from_str(self.kept.split().0).map_err(ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }
 
 impl<T> Clone for Lazy<T> {
     fn clone(&self) -> Self {
-        Self { head: self.head.clone(), body: self.body.clone(), typed: PhantomData }
+        Self { kept: self.kept.clone(), typed: PhantomData }
     }
 }
 
 /// By their bytes.
 impl<T> PartialEq for Lazy<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.body == other.body
+        self.body() == other.body()
     }
 }
 impl<T> Eq for Lazy<T> {}
@@ -129,8 +195,8 @@ impl<T> Eq for Lazy<T> {}
 impl<T> fmt::Debug for Lazy<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lazy")
-            .field("head", &self.head)
-            .field("bytes", &self.body.len())
+            .field("head", &self.head())
+            .field("bytes", &self.body().len())
             .finish_non_exhaustive()
     }
 }
@@ -143,18 +209,37 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn join(self) -> Box<str> {
+    /// What is kept, and `packed` behind it.
+    fn join(&self, packed: &str) -> Box<str> {
         let Self { text, cut, type_meta } = self;
-        if cut.is_empty() && type_meta.is_empty() {
-            return text.into();
-        }
-        let brace = if type_meta.is_empty() { 0 } else { text.find('{').map_or(0, |at| at + 1) };
-        let mut kept = String::with_capacity(text.len() - cut.len() + type_meta.len());
+        let brace = self.brace();
+        let body = text.len() - cut.len() + type_meta.len();
+        let mut kept = String::with_capacity(body + packed.len() + LENGTH);
         kept.push_str(&text[..brace]);
-        kept.push_str(&type_meta);
+        kept.push_str(type_meta);
         kept.push_str(&text[brace..cut.start.max(brace)]);
         kept.push_str(&text[cut.end.max(brace)..]);
+        kept.push_str(packed);
+        write_length(&mut kept, packed.len());
         kept.into_boxed_str()
+    }
+
+    /// Where the type is put in.
+    fn brace(&self) -> usize {
+        if self.type_meta.is_empty() { 0 } else { self.text.find('{').map_or(0, |at| at + 1) }
+    }
+
+    /// Where a part of the text lies in what is kept. `None` for another text, and for what is not kept as a whole.
+    fn place(&self, part: &str) -> Option<usize> {
+        let start = (part.as_ptr() as usize).checked_sub(self.text.as_ptr() as usize)?;
+        let end = start.checked_add(part.len()).filter(|&end| end <= self.text.len())?;
+        // The metadata stands behind the first brace.
+        let place = start + self.type_meta.len();
+        if self.cut.is_empty() || end <= self.cut.start {
+            Some(place)
+        } else {
+            (start >= self.cut.end).then(|| place - self.cut.len())
+        }
     }
 }
 
@@ -184,7 +269,7 @@ fn member_of(text: &str, value: &str) -> Range<usize> {
 
 /// What is read of the top level.
 struct Top<'de> {
-    head: Head,
+    read: Read<'de>,
     has_type: bool,
     managed_fields: Option<&'de RawValue>,
 }
@@ -218,14 +303,14 @@ impl<'de> Visitor<'de> for TopSeed {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Top<'de>, A::Error> {
-        let (mut head, mut managed_fields, mut has_type) = (None, None, false);
+        let (mut read, mut managed_fields, mut has_type) = (None, None, false);
         while let Some(field) = map.next_key()? {
             match field {
                 Field::Metadata => {
                     // Of two, the last counts: where the first one's managedFields lie does not matter.
                     managed_fields = None;
                     let managed = self.skip_managed_fields.then_some(&mut managed_fields);
-                    head = Some(map.next_value_seed(HeadVisitor { managed_fields: managed })?);
+                    read = Some(map.next_value_seed(HeadVisitor { managed_fields: managed })?);
                 }
                 Field::ApiVersion | Field::Kind => {
                     has_type |= map.next_value::<Option<IgnoredAny>>()?.is_some();
@@ -235,7 +320,7 @@ impl<'de> Visitor<'de> for TopSeed {
                 }
             }
         }
-        let head = head.ok_or_else(|| serde::de::Error::missing_field("metadata"))?;
-        Ok(Top { head, has_type, managed_fields })
+        let read = read.ok_or_else(|| serde::de::Error::missing_field("metadata"))?;
+        Ok(Top { read, has_type, managed_fields })
     }
 }

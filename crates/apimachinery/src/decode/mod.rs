@@ -66,11 +66,23 @@ impl<T: DeserializeOwned + Send + 'static> Decode for T {
 }
 
 fn read<T: DeserializeOwned>(body: &[u8], skip_managed_fields: bool) -> serde_json::Result<T> {
-    if !skip_managed_fields {
-        return serde_json::from_slice(body);
+    // Checked once as a whole, a text is not checked again string by string. What is no UTF-8 may still stand where nobody
+    // reads it; the parser knows, and says where.
+    match std::str::from_utf8(body) {
+        Ok(text) => read_from(serde_json::Deserializer::from_str(text), skip_managed_fields),
+        Err(_) => read_from(serde_json::Deserializer::from_slice(body), skip_managed_fields),
     }
-    let mut reader = serde_json::Deserializer::from_slice(body);
-    let object = T::deserialize(skip::ManagedFields::of_object(&mut reader))?;
+}
+
+fn read_from<'de, T: DeserializeOwned, R: serde_json::de::Read<'de>>(
+    mut reader: serde_json::Deserializer<R>,
+    skip_managed_fields: bool,
+) -> serde_json::Result<T> {
+    let object = if skip_managed_fields {
+        T::deserialize(skip::ManagedFields::of_object(&mut reader))?
+    } else {
+        T::deserialize(&mut reader)?
+    };
     reader.end()?;
     Ok(object)
 }
