@@ -54,6 +54,10 @@ use crate::{ClientConfig, ConfigError, ConnectionOptions};
 const MAX_REDIRECTS: usize = 10;
 /// Files of a client certificate are looked at this often, even if no connection is opened.
 const IDENTITY_POLL: Duration = Duration::from_mins(5);
+/// How much of a dedicated connection is read at once: a few events, so that what is read and what is made of it are
+/// still in the processor's cache, and that an idle watch holds no more. Large buffers, as hyper's own of 400 KiB, come
+/// from the system and go back to it each time.
+const READ_BUFFER: usize = 64 * 1024;
 const SENDING: &str = "sending the request";
 
 /// Connections to one server, as one user. Cheap to clone; the last clone closes them.
@@ -224,6 +228,7 @@ impl Transport {
         let connected = self.connect(true).await?;
         let io = TokioIo::new(connected.stream);
         let (mut sender, connection) = http1::Builder::new()
+            .max_buf_size(READ_BUFFER)
             .handshake(io)
             .await
             .map_err(|error| fault::connect(host, ConnectKind::Other, error))?;

@@ -104,7 +104,10 @@ impl Frames {
         if self.head.is_empty() {
             self.chunk.advance(blanks(&self.chunk));
             match self.chunk.first() {
-                None => return Ok(None),
+                None => {
+                    self.chunk = Bytes::new();
+                    return Ok(None);
+                }
                 Some(b'{') => {}
                 Some(&first) => return Err(FrameError::NotAnObject { first }),
             }
@@ -196,7 +199,7 @@ impl Frames {
     /// The chunk becomes part of a frame that has just begun.
     fn keep(&mut self) {
         self.head.extend_from_slice(&self.chunk);
-        self.chunk.clear();
+        self.chunk = Bytes::new();
     }
 
     fn restart(&mut self) {
