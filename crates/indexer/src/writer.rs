@@ -118,17 +118,11 @@ impl<T: Object> Writer<T> {
             fresh.upsert(item.key(), item);
         }
 
+        let arrived = fresh.len();
+
         // Only this writer changes the content, so what is read here is what is swapped out below.
         let old = self.shared.read();
-        let mut changes: Vec<Change<T>> = Vec::with_capacity(fresh.len());
-        let mut arrived = Vec::with_capacity(fresh.len());
-        for entry in fresh.entries() {
-            let new = entry.object.clone();
-            arrived.push(match old.get(entry.key.as_str()) {
-                None => Change::Added(new),
-                Some(known) => Change::Updated { old: known.object.clone(), new },
-            });
-        }
+        let mut changes: Vec<Change<T>> = Vec::with_capacity(arrived);
         for key in unreadable {
             if let (None, Some(known)) = (fresh.get(key.as_str()), old.get(key.as_str())) {
                 fresh.upsert(known.key.clone(), known.object.clone());
@@ -140,7 +134,14 @@ impl<T: Object> Writer<T> {
                 changes.push(Change::Removed { key: entry.key.clone(), old, last: None });
             }
         }
-        changes.append(&mut arrived);
+        // What was kept of the unreadable lies behind the items.
+        for entry in fresh.entries().take(arrived) {
+            let new = entry.object.clone();
+            changes.push(match old.get(entry.key.as_str()) {
+                None => Change::Added(new),
+                Some(known) => Change::Updated { old: known.object.clone(), new },
+            });
+        }
         drop(old);
 
         for function in functions.iter() {

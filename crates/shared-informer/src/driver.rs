@@ -1,6 +1,7 @@
 //! [`Driver`]: the one future that reads the source, changes the cache and tells the listeners.
 
 use std::future::Future;
+use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,6 +13,15 @@ use indexer::{Change, Write, Writer};
 use crate::distribution::{Distribution, PeriodChange, Routed};
 use crate::informer::{Arrival, Inner, Parts};
 use crate::listener::Listener;
+use crate::quiet::quiet;
+
+/// How many deltas are read before they are applied. Both ends of the queue are this task: a deep queue would absorb no
+/// stall. With a short one, what the cache lets go of is still in the processor's cache when the next objects are decoded
+/// into the same memory.
+const BATCH: NonZeroUsize = NonZeroUsize::new(16).unwrap();
+
+/// How many notifications are told to one listener before the next one hears of them.
+const PART: usize = 256;
 
 /// How many deltas are applied and told before other tasks get their turn.
 const TURN: usize = 256;
@@ -33,11 +43,16 @@ impl<T: Object> Driver<T> {
     /// At the end the source is let go first, then the listeners: none is called after this returned (CACHE-I-03,
     /// CACHE-I-04), and what was read and not applied by then is dropped (CACHE-C-08).
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
+        // What wakes what in here is nobody's business but ours.
+        quiet(self.drive(shutdown)).await;
+    }
+
+    async fn drive(self, shutdown: impl Future<Output = ()> + Send) {
         let Self { parts: Parts { writer, reflect, resync }, stop } = self;
         let inner = stop.inner.clone();
         let hub = inner.hub.clone();
         hub.progress.send_modify(|now| now.is_started = true);
-        let (sender, mut receiver) = deltafifo::channel(deltafifo::DEFAULT_CAPACITY);
+        let (sender, mut receiver) = deltafifo::channel(BATCH);
         // Dropped in the opposite order: the source, what it sent, the listeners; then the informer is stopped. The
         // whole is the same whether `shutdown` came or this future was dropped.
         let mut running = Running { inner: inner.clone(), writer, listeners: Distribution::new(resync) };
@@ -144,10 +159,17 @@ impl<T: Object> Running<T> {
             return;
         }
         let initial = self.listeners.is_initial();
+        let capacity = changes.len().min(PART);
         // Nobody heard of what the cache never had, so nobody hears that it is gone.
         let told = changes.into_iter().filter(|change| !matches!(change, Change::Removed { old: None, .. }));
-        let routed: Vec<Routed<T>> = told.map(|change| Routed::of(change, initial)).collect();
-        self.tell(&routed);
+        let mut told = told.map(|change| Routed::of(change, initial)).peekable();
+        // A whole collection in parts: what was told of is let go of before the next is made.
+        let mut routed = Vec::with_capacity(capacity);
+        while told.peek().is_some() {
+            routed.clear();
+            routed.extend(told.by_ref().take(PART));
+            self.tell(&routed);
+        }
     }
 
     fn tell(&self, routed: &[Routed<T>]) {

@@ -24,6 +24,7 @@ mod informer;
 mod listener;
 mod notification;
 mod pending;
+mod quiet;
 mod registration;
 mod resync;
 mod status;
