@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use tokio::runtime::{Handle, RuntimeFlavor};
+
 /// How often it is polled in one go. What then still has to do lets other tasks have their turn.
 const ROUNDS: u32 = 32;
 
@@ -48,15 +50,23 @@ pub(crate) async fn quiet<F: Future>(future: F) -> F::Output {
                 return Poll::Pending;
             }
         }
-        // The runtime wakes this task when everybody else had a turn. Until then nobody else does: whoever notices on
-        // another thread that there is something to read would take it over.
+        // Until its next turn nobody else wakes it: whoever notices on another thread that there is something to read
+        // would take it over.
         inside.state.store(AGAIN, Ordering::SeqCst);
-        if pin!(tokio::task::yield_now()).poll(outer).is_ready() {
-            outer.waker().wake_by_ref();
+        if is_only_thread() && pin!(tokio::task::yield_now()).poll(outer).is_pending() {
+            return Poll::Pending;
         }
+        outer.waker().wake_by_ref();
         Poll::Pending
     })
     .await
+}
+
+/// Whether all tasks of the runtime wait for this thread. Then `yield_now` lets every one of them, sockets and timers
+/// have their turn first. Where there are other threads they have it anyway, and `yield_now` would only invite one of
+/// them to take this task over.
+fn is_only_thread() -> bool {
+    Handle::try_current().is_ok_and(|runtime| runtime.runtime_flavor() == RuntimeFlavor::CurrentThread)
 }
 
 struct Inside {
