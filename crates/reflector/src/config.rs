@@ -76,3 +76,6 @@ pub(crate) const INTERNAL_ERROR_QUIET: Duration = Duration::from_mins(1);
 
 /// No `Retry-After` is honoured beyond this.
 pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_mins(10);
+
+/// As long as anything waits. A moment beyond the clock's range would count as none, and that as now (GN-03).
+pub(crate) const FOR_EVER: Duration = Duration::from_hours(100 * 365 * 24);

@@ -19,7 +19,8 @@ pub(crate) struct Check {
 pub(crate) struct Due {
     requested: Duration,
     effective: Duration,
-    next: Instant,
+    /// `None` is beyond the clock: never.
+    next: Option<Instant>,
 }
 
 impl Check {
@@ -36,7 +37,7 @@ impl Check {
             self.period = requested;
         }
         let effective = self.effective(requested);
-        (Due { requested, effective, next: now + effective }, shortens && !self.is_fixed)
+        (Due { requested, effective, next: now.checked_add(effective) }, shortens && !self.is_fixed)
     }
 
     /// The period of a listener under the check's period (CACHE-I-37).
@@ -57,7 +58,7 @@ impl Check {
     /// The cache is filled: the clock runs from here.
     pub(crate) fn start(&mut self, now: Instant) {
         if self.next.is_none() && !self.period.is_zero() {
-            self.next = Some(now + self.period);
+            self.next = now.checked_add(self.period);
         }
     }
 
@@ -69,7 +70,7 @@ impl Check {
     pub(crate) fn handle_timeout(&mut self, now: Instant) -> bool {
         let is_time = self.next.is_some_and(|next| next <= now);
         if is_time {
-            self.next = Some(now + self.period);
+            self.next = now.checked_add(self.period);
         }
         is_time
     }
@@ -83,9 +84,9 @@ impl Check {
 impl Due {
     /// Whether the listener is due; if so, it is due again a period later (CACHE-I-38).
     pub(crate) fn take(&mut self, now: Instant) -> bool {
-        let is_due = !self.effective.is_zero() && now >= self.next;
+        let is_due = !self.effective.is_zero() && self.next.is_some_and(|next| now >= next);
         if is_due {
-            self.next = now + self.effective;
+            self.next = now.checked_add(self.effective);
         }
         is_due
     }

@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use apimachinery::{ApiError, ListOptions};
 use flowcontrol::{Backoff, Jitter};
 
-use crate::config::{Config, MIN_WATCH_TIMEOUT};
+use crate::config::{Config, FOR_EVER, MIN_WATCH_TIMEOUT};
 use crate::{Counters, Phase, ReflectorError, Status};
 
 use listing::Listing;
@@ -347,7 +347,7 @@ impl Cycle {
 
     /// One step of the shared back-off, then `next` (CACHE-R-10, CACHE +R4).
     fn rest(&mut self, now: Instant, at_least: Duration, next: Next) {
-        let delay = self.backoff.step(now, &mut self.jitter).max(at_least);
+        let delay = self.backoff.step(now, &mut self.jitter).max(at_least).min(FOR_EVER);
         self.counters.rests += 1;
         self.state = State::Asking { next, not_before: now.checked_add(delay) };
     }

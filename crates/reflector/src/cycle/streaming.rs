@@ -7,7 +7,7 @@ use apimachinery::{ApiError, EventKind, ListOptions, ResourceVersion, ResourceVe
 use super::watching::Watching;
 use super::{Ask, Cycle, Next, Note, Place, State};
 use crate::ReflectorError;
-use crate::config::{BOOKMARK_WARNING, Config, VERY_SHORT, WATCH_GRACE};
+use crate::config::{BOOKMARK_WARNING, Config, FOR_EVER, VERY_SHORT, WATCH_GRACE};
 use crate::failure::{Failure, retry_after};
 
 /// What was tried before in the same cycle.
@@ -46,9 +46,10 @@ impl Streaming {
 
     /// When to give up: after silence, or when the initial events should long be over.
     fn limit(&self, config: &Config) -> Instant {
-        let silence = self.last_event + config.initial_events_silence;
-        let overtime = self.past_initial.map(|at| at + config.initial_events_overtime);
-        overtime.map_or(silence, |overtime| silence.min(overtime)).min(self.deadline)
+        // What is beyond the clock is never.
+        let silence = self.last_event.checked_add(config.initial_events_silence);
+        let overtime = self.past_initial.and_then(|at| at.checked_add(config.initial_events_overtime));
+        silence.into_iter().chain(overtime).fold(self.deadline, Instant::min)
     }
 }
 
@@ -158,7 +159,7 @@ impl Cycle {
 
     /// The server knows watches but not this kind of them: it will not learn to within the minute (CACHE +R2).
     fn no_watch_list_for_some_time(&mut self, now: Instant) {
-        self.watch_list_rests_until = now.checked_add(self.config.watch_list_rest);
+        self.watch_list_rests_until = now.checked_add(self.config.watch_list_rest.min(FOR_EVER));
     }
 
     /// CACHE-R-59.

@@ -395,3 +395,31 @@ fn the_status_says_that_it_streams() {
     world.event(end_mark("1"));
     assert_eq!(world.phase(), Some(Phase::Watching));
 }
+
+// GN-03, CACHE-R-62
+#[test]
+fn limits_beyond_the_clock_are_never_and_not_now() {
+    let mut config = Config::default();
+    config.initial_events_silence = Duration::MAX;
+    config.initial_events_overtime = Duration::MAX;
+    config.watch_list_rest = Duration::MAX;
+    config.backoff.initial = Duration::MAX;
+    config.backoff.cap = Duration::MAX;
+    let mut world = world(true, config);
+    world.watch();
+    world.opened();
+    world.event(modified("a@1"));
+    world.after(100 * SECOND);
+    assert_eq!(world.phase(), Some(Phase::Streaming), "it waits for the end mark");
+
+    // Without the mark, twice: a list, and no WatchList ever again.
+    world.end();
+    world.watch();
+    world.opened();
+    world.event(added("a@1"));
+    world.after(100 * SECOND);
+    world.end();
+    world.list();
+    world.list_error(refusal(500, "InternalError"));
+    assert!(world.after(1_000_000 * SECOND).request().is_none(), "the rest has no end");
+}

@@ -172,3 +172,17 @@ fn only_the_first_list_is_initial_and_whoever_comes_later_is_caught_up() {
     assert!(!distribution.handle_filled(begin), "not the first");
     assert!(distribution.join("late", None, begin).replay);
 }
+
+// GN-03, CACHE-I-35
+#[test]
+fn a_period_beyond_the_clock_is_never() {
+    let begin = origin();
+    for default in [SECOND, Duration::MAX] {
+        let mut distribution = Distribution::new(default);
+        distribution.join("never", Some(Duration::MAX), begin);
+        distribution.handle_start();
+        distribution.handle_filled(begin);
+        assert!(due(&mut distribution, begin, 3).iter().all(Vec::is_empty));
+        assert_eq!(distribution.poll_timeout().is_some(), default == SECOND);
+    }
+}
