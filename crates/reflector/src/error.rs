@@ -27,6 +27,16 @@ pub enum ReflectorError {
         #[source]
         source: ApiError,
     },
+    /// The initial state did not come as a watch (WatchList). A list is asked for instead, at once, or the same again; what
+    /// comes of that says whether the cache can be filled.
+    #[error("could not stream the initial state of {what}")]
+    WatchList {
+        /// What is watched.
+        what: Arc<str>,
+        /// Why.
+        #[source]
+        source: ApiError,
+    },
     /// The watch was open and ended with an error.
     #[error("the watch of {what} was ended")]
     WatchEnded {
@@ -82,9 +92,10 @@ impl ReflectorError {
     /// The answer of the server or the transport behind it, if there is one.
     pub fn api_error(&self) -> Option<&ApiError> {
         match self {
-            Self::List { source, .. } | Self::Watch { source, .. } | Self::WatchEnded { source, .. } => {
-                Some(source)
-            }
+            Self::List { source, .. }
+            | Self::Watch { source, .. }
+            | Self::WatchList { source, .. }
+            | Self::WatchEnded { source, .. } => Some(source),
             _ => None,
         }
     }

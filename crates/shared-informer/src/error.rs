@@ -88,6 +88,8 @@ impl Error for NotSynced {
 pub(crate) fn will_not_heal(error: &ReflectorError) -> bool {
     match error {
         ReflectorError::Transform { .. } => true,
+        // A list is under way.
+        ReflectorError::WatchList { .. } => false,
         _ => match error.api_error() {
             Some(ApiError::Status(status)) => matches!(status.code(), 400 | 401 | 403..=406 | 415 | 422),
             Some(ApiError::InvalidRequest(_)) => true,

@@ -5,7 +5,7 @@ mod common;
 use std::error::Error;
 use std::time::Duration;
 
-use apimachinery::{ApiResource, Scope, StatusError};
+use apimachinery::{ApiError, ApiResource, ListOptions, ListWatch, Page, Scope, StatusError};
 use common::{Record, Server, Thing, cached, run, settled, until, within};
 use shared_informer::{Notification, ReflectorError, SharedInformer, Why};
 use steersman_shared_informer as shared_informer;
@@ -210,4 +210,41 @@ async fn an_object_that_cannot_be_read_is_told_by_its_key_to_who_wants_to_hear_i
     server.put("b");
     until("the new version of it was told", || errors.len() == 1).await;
     assert_eq!(errors.take(), ["b"]);
+}
+
+/// A server that does not know `sendInitialEvents`.
+struct WithoutWatchList(Server);
+
+impl ListWatch<Thing> for WithoutWatchList {
+    type Events = <Server as ListWatch<Thing>>::Events;
+
+    async fn list(&self, options: &ListOptions) -> Result<Page<Thing>, ApiError> {
+        // Long enough for whoever waits to look at what went wrong.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        self.0.list(options).await
+    }
+
+    async fn watch(&self, options: &ListOptions) -> Result<Self::Events, ApiError> {
+        if options.send_initial_events.is_some() {
+            return Err(StatusError::bad_request("unknown option sendInitialEvents").into());
+        }
+        self.0.watch(options).await
+    }
+
+    fn describe(&self) -> String {
+        "things".to_owned()
+    }
+}
+
+// F-08, CACHE-I-05
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_the_cache_waits_for_the_list_that_stands_in_for_a_refused_stream() {
+    let informer = SharedInformer::new(WithoutWatchList(Server::with(&["a"])));
+    let _running = run(&informer);
+    let waiting = informer.synced();
+    until("the refusal is in the status", || informer.status().last_error.is_some()).await;
+    assert!(!informer.is_synced());
+    within(waiting).await.unwrap();
+    assert_eq!(cached(&informer).len(), 1);
+    assert!(informer.status().last_error.is_none());
 }

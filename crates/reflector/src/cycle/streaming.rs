@@ -137,8 +137,7 @@ impl Cycle {
     /// A list instead, in the same cycle and at once; the next cycle tries again (CACHE-R-14, CACHE-R-59).
     pub(crate) fn fall_back(&mut self, error: ReflectorError) {
         self.counters.fallbacks += 1;
-        // Not a reason to think that the cache cannot be filled: that is for the list to say.
-        self.tell(error);
+        self.handled(error);
         self.ask_now(Next::List { second: false });
     }
 
@@ -169,7 +168,7 @@ impl Cycle {
         let opened = streaming.opened;
         let at_least = retry_after(&error);
         let failure = Failure::of(&error);
-        let error = ReflectorError::Watch { what: self.what.clone(), source: error };
+        let error = ReflectorError::WatchList { what: self.what.clone(), source: error };
         match failure {
             Failure::Busy => {
                 self.handled(error);
