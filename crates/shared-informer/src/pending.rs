@@ -52,9 +52,15 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T: Object> Pending<T> {
-    /// Something happened. `known` is what a listener that keeps up knows of the object.
-    pub(crate) fn push(&mut self, notification: Notification<T>, known: Option<Arc<T>>) {
+    /// Something happened. `known` is what a listener that keeps up knows of the object. What is not to be told any more
+    /// comes back, for the caller to drop.
+    pub(crate) fn push(
+        &mut self,
+        notification: Notification<T>,
+        known: Option<Arc<T>>,
+    ) -> impl Sized + use<T> {
         let key = notification.key();
+        let mut superseded = None;
         let waiting = match self.places.get(&key).and_then(|place| self.order.remove_entry(place)) {
             None => {
                 let place = self.next_place;
@@ -63,10 +69,12 @@ impl<T: Object> Pending<T> {
             }
             Some((place, waiting)) => {
                 self.initial -= usize::from(waiting.is_initial());
-                merged(waiting, notification).map(|waiting| (place, waiting)).or_else(|| {
+                let (waiting, before) = merged(waiting, notification);
+                superseded = Some(before);
+                if waiting.is_none() {
                     self.places.remove(&key);
-                    None
-                })
+                }
+                waiting.map(|waiting| (place, waiting))
             }
         };
         if let Some((place, waiting)) = waiting {
@@ -74,6 +82,7 @@ impl<T: Object> Pending<T> {
             self.places.insert(waiting.key.clone(), place);
             self.order.insert(place, waiting);
         }
+        superseded
     }
 
     /// All initial objects have been pushed.
@@ -126,18 +135,18 @@ impl<T> From<Notification<T>> for Now<T> {
     }
 }
 
-/// What waits after something more happened; `None` if there is nothing left to tell.
-fn merged<T>(waiting: Waiting<T>, notification: Notification<T>) -> Option<Waiting<T>> {
-    let Waiting { key, known, now } = waiting;
-    let now = match (now, Now::from(notification)) {
+/// What waits after something more happened, `None` if there is nothing left to tell; and what waited before.
+fn merged<T>(waiting: Waiting<T>, notification: Notification<T>) -> (Option<Waiting<T>>, Now<T>) {
+    let Waiting { key, known, now: before } = waiting;
+    let now = match (&before, Now::from(notification)) {
         // It came and went while nobody looked.
-        (Now::Exists { .. }, Now::Gone(_)) if known.is_none() => return None,
+        (Now::Exists { .. }, Now::Gone(_)) if known.is_none() => return (None, before),
         (Now::Exists { is_in_initial_list, .. }, Now::Exists { object, .. }) => {
-            Now::Exists { object, is_in_initial_list }
+            Now::Exists { object, is_in_initial_list: *is_in_initial_list }
         }
         (_, now) => now,
     };
-    Some(Waiting { key, known, now })
+    (Some(Waiting { key, known, now }), before)
 }
 
 #[cfg(test)]

@@ -108,11 +108,13 @@ impl<T: Object> Queue<T> {
         if inner.is_closed {
             return;
         }
-        inner.pending.push(routed.notification.clone(), routed.known.clone());
+        // The last of an object may be its user's code, so it goes after the lock.
+        let superseded = inner.pending.push(routed.notification.clone(), routed.known.clone());
         let lag = inner.pending.len();
         let tell_lag = lag > LAG && !std::mem::replace(&mut inner.lag_is_told, lag > LAG);
         let consumer = inner.consumer.take();
         drop(inner);
+        drop(superseded);
         if let Some(consumer) = consumer {
             consumer.wake();
         }
@@ -153,6 +155,7 @@ impl<T: Object> Queue<T> {
         inner.has_initial_in_hand = false;
         let is_synced = inner.pending.is_caught_up();
         let next = inner.pending.pop();
+        let mut old = None;
         let answer = match next {
             Some(notification) => {
                 inner.has_initial_in_hand =
@@ -162,11 +165,12 @@ impl<T: Object> Queue<T> {
             }
             None if inner.is_closed => Poll::Ready(None),
             None => {
-                inner.consumer = Some(cx.waker().clone());
+                old = inner.consumer.replace(cx.waker().clone());
                 Poll::Pending
             }
         };
         drop(inner);
+        drop(old);
         if is_synced {
             state.mark_synced();
         }

@@ -166,3 +166,18 @@ fn tell(mirror: &mut BTreeMap<String, String>, told: &Notification<Thing>) -> Re
     }
     Ok(())
 }
+
+// GN-07
+#[test]
+fn an_object_that_is_not_told_any_more_is_dropped_by_whoever_told_the_next() {
+    for next in [updated(1, 2), deleted(2)] {
+        let mut pending = Pending::default();
+        let (first, known) = added(1);
+        let object = Arc::downgrade(first.object().unwrap());
+        let _ = pending.push(first, known);
+        let superseded = pending.push(next.0, next.1);
+        assert!(object.upgrade().is_some(), "dropped inside, where the lock is held");
+        drop(superseded);
+        assert!(object.upgrade().is_none());
+    }
+}
