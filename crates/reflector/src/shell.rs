@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -81,7 +82,8 @@ impl<S: ListWatch<In>, In: Object, Out: Object> Reflector<S, In, Out> {
     }
 
     /// Is told of each cycle that failed: a list, a watch that cannot be opened, a collection that cannot be handed on.
-    /// Of nothing else (CACHE-R-11). It runs on the reflector's own task: it must be quick, and cannot stop anything.
+    /// Of nothing else (CACHE-R-11). It runs on the reflector's own task: it must be quick, and cannot stop anything:
+    /// a panic of it is logged, and it is told of the next failure.
     #[must_use]
     pub fn on_error(mut self, f: impl FnMut(&Arc<ReflectorError>) + Send + 'static) -> Self {
         self.on_error = Some(Box::new(f));
@@ -89,7 +91,7 @@ impl<S: ListWatch<In>, In: Object, Out: Object> Reflector<S, In, Out> {
     }
 
     /// Is told of everything else that went wrong and was dealt with: watches that ended with an error or were refused
-    /// for now, objects that were skipped (CACHE +R7).
+    /// for now, objects that were skipped (CACHE +R7). Where it runs and what a panic does: as [`on_error`](Self::on_error).
     #[must_use]
     pub fn on_handled(mut self, f: impl FnMut(&Arc<ReflectorError>) + Send + 'static) -> Self {
         self.on_handled = Some(Box::new(f));
@@ -343,8 +345,10 @@ impl<In: Object, Out: Object> Outlet<In, Out> {
                 None
             }
         };
-        if let Some((Some(handler), error)) = handler {
-            handler(error);
+        if let Some((Some(handler), error)) = handler
+            && catch_unwind(AssertUnwindSafe(|| handler(error))).is_err()
+        {
+            tracing::error!(error = %Chain(error), "the handler of errors panicked; it is told of the next one");
         }
     }
 }

@@ -177,9 +177,9 @@ async fn the_error_handler_hears_of_each_failure() {
     let server = Server::with(&["a"]);
     server.refuse(Some(forbidden()));
     let errors = Record::default();
-    let told = errors.clone();
+    let (told, replaced) = (errors.clone(), errors.clone());
     let informer = SharedInformer::builder(server.clone())
-        .on_error(|_| panic!("replaced by the last one set"))
+        .on_error(move |_| replaced.push("replaced by the last one set".to_owned()))
         .on_error(move |error| told.push(error.to_string()))
         .build();
     let _running = run(&informer);
@@ -193,9 +193,9 @@ async fn an_object_that_cannot_be_read_is_told_by_its_key_to_who_wants_to_hear_i
     let server = Server::with(&["a", "b"]);
     server.spoil("b");
     let errors = Record::default();
-    let told = errors.clone();
+    let (told, failed) = (errors.clone(), errors.clone());
     let informer = SharedInformer::builder(server.clone())
-        .on_error(|error| panic!("it is no failed cycle: {error}"))
+        .on_error(move |error| failed.push(format!("it is no failed cycle: {error}")))
         .on_handled(move |error| match &**error {
             ReflectorError::Undecodable { source, .. } => {
                 told.push(source.key.as_ref().map_or("?".to_owned(), ToString::to_string));

@@ -220,6 +220,38 @@ async fn failed_cycles_are_told_to_one_handler_and_everything_else_to_the_other(
     assert_eq!((failed.load(Ordering::SeqCst), handled.load(Ordering::SeqCst)), (2, 1));
 }
 
+// CACHE-R-11
+#[tokio::test(start_paused = true)]
+async fn handlers_of_errors_that_panic_stop_nothing_and_are_told_of_the_next_one() {
+    let source = Scripted::default();
+    source.script.then(Answer::Refuse(forbidden())); // list
+    source.script.then(Answer::Refuse(forbidden())); // list
+    source.script.then(page(&[], "10"));
+    for version in ["11", "12"] {
+        let events = source.script.then_stream();
+        events.send(Err(StatusError::expired("gone").into())).expect("it reads");
+        source.script.then(page(&[], version));
+    }
+    let (failed, handled) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (count_failed, count_handled) = (Arc::clone(&failed), Arc::clone(&handled));
+    let mut running = start_with(&source, 100, |reflector| {
+        reflector
+            .on_error(move |_| {
+                count_failed.fetch_add(1, Ordering::SeqCst);
+                panic!("on purpose: a failed cycle");
+            })
+            .on_handled(move |_| {
+                count_handled.fetch_add(1, Ordering::SeqCst);
+                panic!("on purpose: a handled error");
+            })
+    });
+    for version in ["10", "11", "12"] {
+        assert_eq!(running.batch().await, [format!("replaced 0 at {version}")]);
+    }
+    assert_eq!((failed.load(Ordering::SeqCst), handled.load(Ordering::SeqCst)), (2, 2));
+    assert!(!running.task.is_finished());
+}
+
 // CACHE-R-13, CACHE-R-44, CACHE-R-46, CACHE-W-03, CACHE-W-07
 #[tokio::test(start_paused = true)]
 async fn without_a_receiver_it_ends_whatever_it_waits_for_and_leaves_nothing_open() {
