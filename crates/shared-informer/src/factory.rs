@@ -6,10 +6,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
-#[expect(
-    clippy::disallowed_types,
-    reason = "the registry of informers; no user code but `make` runs under it"
-)]
+#[expect(clippy::disallowed_types, reason = "the registry of informers; no user code runs under it")]
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -48,9 +45,12 @@ struct Shared {
     end: watch::Sender<End>,
 }
 
+/// The type, and the resource where a type serves many.
+type InformerKey = (TypeId, Option<ApiResource>);
+
 #[derive(Default)]
 struct Registry {
-    informers: HashMap<(TypeId, Option<ApiResource>), Entry>,
+    informers: HashMap<InformerKey, Entry>,
     is_running: bool,
     is_shut_down: bool,
 }
@@ -80,6 +80,12 @@ enum End {
     Stopped,
 }
 
+impl Registry {
+    fn known<T: Object>(&self, key: &InformerKey) -> Option<SharedInformer<T>> {
+        self.informers.get(key)?.informer.downcast_ref::<SharedInformer<T>>().cloned()
+    }
+}
+
 impl Informers {
     /// No informers yet; those that are made do not resync unless they say so.
     pub fn new() -> Self {
@@ -101,6 +107,9 @@ impl Informers {
 
     /// The informer of `T`: made on the first request, the same ever after (CACHE-F-01). If the factory runs already,
     /// it is started at once.
+    ///
+    /// `make` may ask this factory for informers. Of two first requests at once both make one, and both get that of
+    /// the first who was ready: the other was never started and is dropped.
     pub fn of<T: Object>(&self, make: impl FnOnce() -> Builder<T>) -> SharedInformer<T> {
         self.get_or_make(None, make)
     }
@@ -120,12 +129,10 @@ impl Informers {
         make: impl FnOnce() -> Builder<T>,
     ) -> SharedInformer<T> {
         let key = (TypeId::of::<T>(), resource);
-        let mut registry = self.shared.registry();
-        if let Some(known) =
-            registry.informers.get(&key).and_then(|entry| entry.informer.downcast_ref::<SharedInformer<T>>())
-        {
-            return known.clone();
+        if let Some(known) = self.shared.registry().known(&key) {
+            return known;
         }
+        // Not under the lock: it is the user's code.
         let informer = make().or_resync_every(self.shared.default_resync).build();
         let (starts, waits, asks) = (informer.clone(), informer.clone(), informer.clone());
         let entry = Entry {
@@ -141,6 +148,12 @@ impl Informers {
             synced: Box::new(move || Box::pin(waits.synced())),
             is_synced: Box::new(move || asks.is_synced()),
         };
+        let mut registry = self.shared.registry();
+        if let Some(known) = registry.known(&key) {
+            // What is dropped is the user's, too.
+            drop(registry);
+            return known;
+        }
         registry.informers.insert(key, entry);
         let is_shut_down = registry.is_shut_down;
         drop(registry);

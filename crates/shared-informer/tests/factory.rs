@@ -35,6 +35,33 @@ fn a_type_or_a_resource_has_one_informer() {
     assert!(widget.driver().is_some());
 }
 
+// CACHE-F-01
+#[test]
+fn a_factory_may_be_asked_while_an_informer_is_made() {
+    let informers = Informers::new();
+    let made = Record::default();
+    let (asked, told) = (informers.clone(), made.clone());
+    let (done, outcome) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let outer: SharedInformer<Thing> = asked.of_resource(&resource("outer"), || {
+            let other: SharedInformer<Thing> = asked.of(|| SharedInformer::builder(Server::new()));
+            // Even the one that is being made: the first that is ready is everybody's.
+            let same: SharedInformer<Thing> = asked.of_resource(&resource("outer"), || {
+                told.push("inner".to_owned());
+                SharedInformer::builder(Server::new())
+            });
+            assert!(other.driver().is_some() && same.driver().is_some());
+            told.push("outer".to_owned());
+            SharedInformer::builder(Server::new())
+        });
+        let _ = done.send(outer.driver().is_none());
+    });
+    let is_the_inner = outcome.recv_timeout(Duration::from_secs(20)).expect("no deadlock, no panic");
+    assert!(is_the_inner, "the driver was taken of the inner one, so the outer request got the same");
+    assert_eq!(made.told(), ["inner", "outer"]);
+    assert_eq!(informers.status().len(), 1, "both describe their source alike");
+}
+
 // CACHE-F-02
 #[tokio::test(start_paused = true)]
 async fn the_default_resync_counts_where_none_was_set() {
