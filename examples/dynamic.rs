@@ -17,7 +17,7 @@ use steersman::{Api, ApiResource, DynamicObject, ListOptions, Object, Scope};
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
-    cluster: cluster::Flags,
+    cluster: cluster::ClusterFlags,
     /// `v1` or `group/version`.
     #[arg(default_value = "v1")]
     api_version: String,

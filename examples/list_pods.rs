@@ -18,7 +18,7 @@ use steersman::{ListOptions, Object};
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
-    cluster: cluster::Flags,
+    cluster: cluster::ClusterFlags,
     /// Only of this namespace.
     #[arg(long, short)]
     namespace: Option<String>,

@@ -22,7 +22,7 @@ use steersman::{Lazy, Notification, Object, SharedInformer};
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
-    cluster: cluster::Flags,
+    cluster: cluster::ClusterFlags,
     /// End when nothing has happened for so many milliseconds.
     #[arg(long, default_value_t = 500)]
     quiet: u64,

@@ -10,7 +10,7 @@ use test_apiserver::{Options, TestApiServer};
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
 #[derive(Args)]
-pub struct Flags {
+pub struct ClusterFlags {
     /// The cluster of this kubeconfig instead of an API server inside this process.
     #[arg(long)]
     kubeconfig: Option<PathBuf>,
@@ -22,7 +22,7 @@ pub struct Cluster {
     embedded: Option<TestApiServer>,
 }
 
-impl Flags {
+impl ClusterFlags {
     pub async fn open(&self) -> Result<Cluster, Error> {
         if let Some(path) = &self.kubeconfig {
             let client = Client::new(ClientConfig::from_kubeconfig(path, None)?)?;

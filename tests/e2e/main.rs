@@ -16,6 +16,7 @@
 mod access;
 mod controllers;
 mod cuts;
+mod endurance;
 mod expiry;
 mod factory;
 mod forms;

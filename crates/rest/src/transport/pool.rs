@@ -28,6 +28,10 @@ pub(super) type Http2 = http2::SendRequest<Full<Bytes>>;
 
 /// A used connection is ready again as soon as its task has seen the end of the answer; one that takes longer is left.
 const READY_AGAIN: Duration = Duration::from_millis(100);
+/// The server says how many streams it takes as soon as it speaks; one that does not is taken at the assumption.
+const SETTINGS_WITHIN: Duration = Duration::from_secs(1);
+/// How many streams are assumed until then. No round number, so that it is seen when the server has spoken.
+const ASSUMED_STREAMS: usize = 97;
 /// A request that is given up after this much silence of its connection makes that a suspect.
 const SUSPICIOUS: Duration = Duration::from_secs(1);
 
@@ -194,10 +198,23 @@ impl Pool {
                 .initial_stream_window_size(4 << 20)
                 .initial_connection_window_size(16 << 20)
                 .max_frame_size(1 << 18)
+                .initial_max_send_streams(ASSUMED_STREAMS)
                 .keep_alive_interval(self.options.http2_read_idle)
                 .keep_alive_timeout(self.options.http2_ping_timeout)
                 .keep_alive_while_idle(true);
             let (sender, connection) = builder.handshake(io).await.map_err(other)?;
+            // A watch beyond the limit would wait behind it for as long as the others live. So whoever waits for this
+            // connection waits for the server's word, too, which comes with its first bytes; nobody tells that it did.
+            let settled = async {
+                let mut pause = Duration::from_millis(1);
+                while connection.current_max_send_streams() == ASSUMED_STREAMS && !sender.is_closed() {
+                    tokio::time::sleep(pause).await;
+                    pause *= 2;
+                }
+            };
+            if timeout(SETTINGS_WITHIN, settled).await.is_err() {
+                tracing::debug!(host = self.host, "the server does not say how many streams it takes");
+            }
             let max_streams = Arc::new(AtomicUsize::new(connection.current_max_send_streams()));
             let limit = Arc::clone(&max_streams);
             let mut connection = Box::pin(connection);
