@@ -6,10 +6,11 @@ use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use steersman_apimachinery::{
-    ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head, Lazy, Meta, Object,
+    ApiResource, Decode, DecodeContext, DecodeError, DynamicObject, Head, Lazy, Meta, Object, ObjectKey,
     PartialObjectMetadata, Scope,
 };
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -74,7 +75,7 @@ fn an_error_tells_the_object_the_field_and_the_place() {
     assert_eq!(error.resource_version.as_ref().unwrap().as_str(), "7");
     assert_eq!(
         error.to_string(),
-        "could not decode shop/web: spec.hosts[1].port: invalid type: string \"http\", expected u16 at line 2 column 35"
+        "could not decode shop/web: spec.hosts[1].port: invalid type: a string, expected u16 at line 2 column 35"
     );
     let skipped = decode::<Website>(text, skipping()).unwrap_err();
     assert_eq!(skipped, error);
@@ -87,6 +88,66 @@ fn an_error_tells_the_object_the_field_and_the_place() {
     assert!(error.message.starts_with("spec.replicas: invalid value"), "{error}");
     let error = decode::<Website>(r#"{"spec":{}}"#, plain()).unwrap_err();
     assert_eq!((error.key.is_none(), error.message.contains("missing field `metadata`")), (true, true));
+}
+
+// REST-XX-02
+#[test]
+fn an_error_quotes_no_value() {
+    let canary = "c2VjcmV0, expected \\\"`'";
+    for (object, told) in [
+        (
+            r#"{"metadata":{"name":"a"},"data":"CANARY"}"#,
+            "data: invalid type: a string, expected a map at line 1",
+        ),
+        (r#"{"metadata":{"name":"a"},"data":{"k":4711}}"#, "data.k: invalid type: an integer, expected "),
+        (r#"{"metadata":{"name":"a"},"data":{"k":"CANARY"}}"#, "data.k: "),
+        (r#"{"metadata":{"name":"a"},"data":{"k":true}}"#, "data.k: invalid type: a boolean, expected "),
+        (
+            r#"{"metadata":{"name":"a"},"immutable":"CANARY"}"#,
+            "immutable: invalid type: a string, expected a boolean",
+        ),
+        (r#"{"metadata":{"name":"a","creationTimestamp":"CANARY"}}"#, "metadata.creationTimestamp: "),
+        // The parser stops behind a text where no text may stand.
+        (r#"{"metadata":{"name":"a"},"data":{"k" "CANARY"}}"#, "data.k: expected `:` at line 1"),
+        (
+            r#"{"metadata":{"name":"a"},"data":{"k":"dg==" "CANARY"}}"#,
+            "data.k: expected `,` or `}` at line 1",
+        ),
+    ] {
+        let error = decode::<Secret>(&object.replace("CANARY", canary), plain()).unwrap_err();
+        assert_eq!(error.key.as_ref().map(ObjectKey::as_str), Some("a"), "{object}");
+        assert!(error.message.starts_with(told), "{}", error.message);
+        for shown in [error.to_string(), format!("{error:?}")] {
+            assert!(!shown.contains("c2VjcmV0") && !shown.contains("4711"), "{shown}");
+        }
+    }
+
+    // What is told in forms of its own: variants, and whatever a form's code says.
+    #[derive(Debug, serde::Deserialize)]
+    enum Known {
+        #[serde(rename = "a")]
+        A,
+        #[serde(rename = "b")]
+        B,
+    }
+    #[derive(Debug)]
+    struct Own;
+    impl<'de> serde::Deserialize<'de> for Own {
+        fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let text = String::deserialize(deserializer)?;
+            Err(serde::de::Error::custom(format!("no port {text:?} here")))
+        }
+    }
+    let told = |error: serde_json::Error| DecodeError::unparsed("it", &error).message;
+    let variant = serde_json::from_str::<Known>(r#""c2VjcmV0""#).unwrap_err();
+    assert_eq!(told(variant), "it: unknown variant, expected `a` or `b` at line 1 column 10");
+    assert!(matches!(serde_json::from_str(r#""a""#), Ok(Known::A)));
+    assert!(matches!(serde_json::from_str(r#""b""#), Ok(Known::B)));
+    let own = serde_json::from_str::<Own>(r#""c2VjcmV0 \"x\"""#).unwrap_err();
+    let own = told(own);
+    assert!(own.starts_with("it: no port … here"), "{own}");
+    let field = serde_json::from_str::<BTreeMap<String, Spec>>(r#"{"x":{"hosts":[{"name":"n"}]}}"#);
+    assert!(field.is_ok(), "{field:?}");
 }
 
 #[test]

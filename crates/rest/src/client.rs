@@ -115,7 +115,7 @@ impl Client {
             return Err(StatusError::new(status).into());
         }
         serde_json::from_slice(&bytes)
-            .map_err(|error| DecodeError::new(format!("the answer is no JSON: {error}")).into())
+            .map_err(|error| DecodeError::unparsed("the answer is no JSON", &error).into())
     }
 
     /// The time limit of a request that has none of its own.

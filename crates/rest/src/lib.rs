@@ -23,6 +23,7 @@ mod chunks;
 mod client;
 mod config;
 mod error;
+mod excerpt;
 mod json;
 mod list;
 mod request;

@@ -4,9 +4,12 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use super::redact;
 use crate::{ObjectKey, ResourceVersion};
 
 /// An object that could not be decoded: which one, as far as it can be told, and why.
+///
+/// It ends in logs, and the object may be a Secret: what is made here of a parser's error quotes no value (REST-XX-02).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("could not decode {}: {message}", .key.as_ref().map_or("an object without a readable name", |key| key.as_str()))]
 #[non_exhaustive]
@@ -40,6 +43,11 @@ impl DecodeError {
         }
     }
 
+    /// The parser's `error` about something that has no name, `what`: place and kind of the mismatch, and no value.
+    pub fn unparsed(what: &str, error: &serde_json::Error) -> Self {
+        Self::new(format!("{what}: {}", redact::told(error)))
+    }
+
     /// The error of the parser about `body`, with the path of the field where it stopped.
     pub(crate) fn at(body: &[u8], error: &serde_json::Error) -> Self {
         Self::about(body, describe(body, error))
@@ -57,7 +65,8 @@ impl DecodeError {
 
 fn describe(body: &[u8], error: &serde_json::Error) -> String {
     let path = path_at(body, offset(body, error.line(), error.column()));
-    if path.is_empty() { error.to_string() } else { format!("{path}: {error}") }
+    let told = redact::told(error);
+    if path.is_empty() { told } else { format!("{path}: {told}") }
 }
 
 /// How many bytes lie before a place that is told by line and column.
@@ -87,14 +96,15 @@ fn path_at(body: &[u8], offset: usize) -> String {
             }
             (b',', Some(Step::Array(index))) => *index += 1,
             (b',', Some(Step::Object(_, key_next))) => *key_next = true,
-            (b':', Some(Step::Object(_, key_next))) => *key_next = false,
             (b'"', step) => {
                 let start = at;
                 while at < body.len() && body[at] != b'"' {
                     at += if body[at] == b'\\' { 2 } else { 1 };
                 }
-                if let Some(Step::Object(key, true)) = step {
+                // Without its colon, too, what follows a key is a value.
+                if let Some(Step::Object(key, key_next @ true)) = step {
                     *key = String::from_utf8_lossy(&body[start..at.min(body.len())]).into_owned();
+                    *key_next = false;
                 }
                 at += 1;
             }

@@ -2,6 +2,7 @@
 
 mod error;
 mod forgive;
+mod redact;
 mod skip;
 
 use std::any::Any;

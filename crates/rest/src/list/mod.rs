@@ -7,6 +7,7 @@ mod tests;
 use apimachinery::{ApiError, BrokenKind, Decode, DecodeError, Page, ResourceVersion, Status, StatusError};
 use serde::Deserialize;
 
+use crate::excerpt::excerpt;
 use crate::json::{ValueScan, blanks};
 use crate::watch::{Expected, FRAME_LIMIT};
 
@@ -297,19 +298,21 @@ impl<'a, T: Decode> ListReader<'a, T> {
     }
 
     fn garbage(&self, bytes: &[u8]) -> ApiError {
-        let text = String::from_utf8_lossy(&bytes[..bytes.len().min(64)]).into_owned();
-        let place = match self.place {
-            Place::Start => "the answer to a list is no JSON object: it begins with",
-            Place::Done => "behind the list stands",
-            _ => "unexpected in a list:",
+        let message = match self.place {
+            Place::Start => {
+                format!("the answer to a list is no JSON object: it begins with {}", excerpt(bytes))
+            }
+            Place::Done => format!("behind the list stands {}", excerpt(bytes)),
+            // What stands in a list is somebody's data.
+            _ => "the list is no JSON: a value, a key or a sign where none may stand".to_owned(),
         };
-        DecodeError::new(format!("{place} {text:?}")).into()
+        DecodeError::new(message).into()
     }
 }
 
 fn parse<'a, V: Deserialize<'a>>(what: &str, bytes: &'a [u8]) -> Result<V, ApiError> {
     serde_json::from_slice(bytes)
-        .map_err(|error| DecodeError::new(format!("{what} of a list: {error}")).into())
+        .map_err(|error| DecodeError::unparsed(&format!("{what} of a list"), &error).into())
 }
 
 fn unexpected(what: &str) -> ApiError {

@@ -151,6 +151,34 @@ fn what_is_no_list_is_an_error_and_never_an_empty_page() {
     }
 }
 
+// REST-XX-02
+#[test]
+fn what_is_no_list_is_told_without_its_values() {
+    for text in [
+        r#""canary""#,
+        r#"["canary"]"#,
+        r#"canary: "canary""#,
+        r#"{"kind":"ConfigMapList","items":[]}{"data":"canary"}"#,
+        r#"{"kind":"ConfigMapList","metadata":"canary","items":[]}"#,
+        r#"{"kind":"ConfigMapList","metadata":{"resourceVersion":{"canary":"canary"}},"items":[]}"#,
+        r#"{"kind":"ConfigMapList","items":"canary"}"#,
+        r#"{"kind":"ConfigMapList" "canary":[]}"#,
+        r#"{"kind":"ConfigMapList","items":[{"metadata":{"name":"a"},"data":{"k":"v"}} "canary"]}"#,
+        r#"{"kind":"ConfigMapList","items":[{"metadata":{"name":"a"}}]canary"#,
+        r#"{"kind":"ConfigMapList","items":[{"metadata":{"name":"a"},"data":"canary"}]}"#,
+    ] {
+        let text = text.replace("canary", "canary-canary-canary-canary");
+        let shown = match read::<ConfigMap>(&[text.as_bytes()]) {
+            Ok(page) => format!("{:?}", page.undecodable),
+            Err(error) => format!("{error} {error:?}"),
+        };
+        assert!(!shown.contains("canary") && shown.len() > 20, "{text}: {shown}");
+    }
+    let page = "<html><body>502 Bad Gateway</body></html>";
+    let error = read::<ConfigMap>(&[page.as_bytes()]).unwrap_err();
+    assert!(format!("{error:?}").contains("502 Bad Gateway"), "{error:?}");
+}
+
 #[test]
 fn a_list_that_ends_early_is_an_error_wherever_it_ends() {
     let text = format!(r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{META},"items":{ITEMS}}}"#);

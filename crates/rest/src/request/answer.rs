@@ -195,7 +195,7 @@ pub(crate) fn check_object(
         return Err(StatusError::new(status).into());
     }
     let head: TypeMeta<'_> = serde_json::from_slice(body)
-        .map_err(|error| DecodeError::new(format!("the answer is no JSON object: {error}")))?;
+        .map_err(|error| DecodeError::unparsed("the answer is no JSON object", &error))?;
     match head.kind.as_deref() {
         None | Some("") => Err(DecodeError::about(body, "the answer has no kind").into()),
         Some(kind) if takes(kind) => Ok(()),

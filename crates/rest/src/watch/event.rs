@@ -12,6 +12,7 @@ use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::frames::Frame;
+use crate::excerpt::excerpt;
 use crate::json::kind_in_front;
 use crate::request::TypeMeta;
 
@@ -87,7 +88,7 @@ pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<Watc
         return Err(NoEvent::WrongGuess);
     }
     let event = serde_json::from_slice::<Envelope<'_>>(&frame.bytes)
-        .map_err(|error| Err(ApiError::Decode(DecodeError::new(format!("not a watch event: {error}")))))
+        .map_err(|error| Err(ApiError::Decode(DecodeError::unparsed("not a watch event", &error))))
         .and_then(|envelope| event_of(envelope.kind.as_bytes(), envelope.object.get().as_bytes(), expected));
     match event {
         Ok(event) => Ok(event),
@@ -125,8 +126,8 @@ fn event_of<T: Decode>(
         b"BOOKMARK" => return bookmark(object).map(WatchEvent::Bookmark).map_err(|e| Err(e.into())),
         b"ERROR" => return Err(Err(refusal(object))),
         other => {
-            let other = String::from_utf8_lossy(other).into_owned();
-            return Err(Err(DecodeError::new(format!("unknown watch event type {other:?}")).into()));
+            let other = excerpt(other);
+            return Err(Err(DecodeError::new(format!("unknown watch event type {other}")).into()));
         }
     };
     match expected.decode(object, None) {
@@ -150,8 +151,8 @@ fn bookmark(object: &[u8]) -> Result<Bookmark, DecodeError> {
         #[serde(borrow, default)]
         annotations: Option<BTreeMap<Cow<'a, str>, Option<Cow<'a, str>>>>,
     }
-    let marked: Marked<'_> = serde_json::from_slice(object)
-        .map_err(|error| DecodeError::new(format!("not a bookmark: {error}")))?;
+    let marked: Marked<'_> =
+        serde_json::from_slice(object).map_err(|error| DecodeError::unparsed("not a bookmark", &error))?;
     let version = &*marked.metadata.resource_version;
     if version.is_empty() {
         return Err(DecodeError::new("a bookmark without a resource version"));
@@ -174,8 +175,13 @@ fn refusal(object: &[u8]) -> ApiError {
     {
         return StatusError::new(status).into();
     }
-    let text = String::from_utf8_lossy(&object[..object.len().min(256)]).into_owned();
-    DecodeError::new(format!("unexpected object in an ERROR event: {text}")).into()
+    // Only its kind is told: it may be anything, a Secret for one (REST-XX-02).
+    let what = match serde_json::from_slice(object) {
+        Ok(TypeMeta { kind: Some(kind) }) if !kind.is_empty() => format!("a {kind:?}"),
+        Ok(_) => "an object without a kind".to_owned(),
+        Err(_) => format!("it begins with {}", excerpt(object)),
+    };
+    DecodeError::new(format!("unexpected object in an ERROR event: {what}")).into()
 }
 
 /// A frame in whatever spelling: any order, any blanks, other fields; of duplicates the last counts.

@@ -219,6 +219,31 @@ fn an_unknown_type_and_garbage_end_the_stream() {
     }
 }
 
+// REST-XX-02
+#[test]
+fn what_is_no_event_is_told_without_its_values() {
+    for text in [
+        r#"{"type":"ADDED","object":{"metadata":{"name":"a"},"data":"canary"}}"#,
+        r#"{"type":"ERROR","object":{"kind":"Secret","data":{"k":"canary"}}}"#,
+        r#"{"type":"ERROR","object":{"data":{"k":"canary"}}}"#,
+        r#"{"type":"ERROR","object":"canary"}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":"canary"}}"#,
+        r#"{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1","annotations":"canary"}}}"#,
+        r#"{"type":"canary","object":{}}"#,
+        r#"{"type":{"a":"canary"},"object":{}}"#,
+        r#"{"type" "canary"}"#,
+        "canary",
+    ] {
+        let text = format!("{}\n", text.replace("canary", "canary-canary-canary-canary"));
+        let events = all(&mut reading::<ConfigMap>(&[text.as_bytes()], End::InOrder));
+        let is_told =
+            matches!(&events[..], [Err(ApiError::Decode(_)) | Ok(WatchEvent::Undecodable { .. }), ..]);
+        assert!(is_told, "{text}: {events:?}");
+        let shown = format!("{events:?}");
+        assert!(!shown.contains("canary"), "{text}: {shown}");
+    }
+}
+
 // REST-ER-15, REST-WA-06
 #[test]
 fn a_frame_that_never_closes_is_told_with_the_next_frames_and_does_not_swallow_them_for_ever() {
