@@ -37,6 +37,7 @@ mod selector;
 mod status;
 mod status_error;
 mod unknown;
+mod unreadable;
 
 pub use api_error::{ApiError, BoxError, BrokenKind, ConnectKind};
 pub use api_resource::{ApiResource, Kind, Scope, ScopeOf, parse_api_version};
@@ -60,3 +61,4 @@ pub use resource_version::{ResourceVersion, ResourceVersionError};
 pub use selector::{FieldSelector, FieldTerm, LabelSelector, Operator, Requirement, SelectorError};
 pub use status::{Status, StatusCause, StatusDetails};
 pub use status_error::{StatusError, UnexpectedObject};
+pub use unreadable::Unreadable;

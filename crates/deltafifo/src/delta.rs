@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use apimachinery::{ObjectKey, ResourceVersion};
+use apimachinery::{ObjectKey, ResourceVersion, Unreadable};
 
 /// One thing that happened to the collection, in the server's order.
 pub enum Delta<T> {
@@ -20,7 +20,7 @@ pub enum Delta<T> {
         /// The objects.
         items: Vec<Arc<T>>,
         /// Objects that exist and could not be decoded: of them no deletion may be told.
-        unreadable: Vec<ObjectKey>,
+        unreadable: Unreadable,
         /// The version of the whole.
         resource_version: ResourceVersion,
     },
@@ -55,7 +55,7 @@ pub enum Batch<T> {
         /// The objects.
         items: Vec<Arc<T>>,
         /// Objects that exist and could not be decoded: of them no deletion may be told.
-        unreadable: Vec<ObjectKey>,
+        unreadable: Unreadable,
         /// The version of the whole.
         resource_version: ResourceVersion,
     },

@@ -5,7 +5,7 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use apimachinery::{Object, ObjectKey, ResourceVersion};
+use apimachinery::{Object, ObjectKey, ResourceVersion, Unreadable};
 
 use crate::{Batch, Delta, Keyed, ObjectDelta};
 
@@ -29,7 +29,7 @@ pub struct DeltaFifo<T> {
 /// A queued delta. Those of single objects carry their key and may share a batch.
 pub(crate) enum Entry<T> {
     Object(Keyed<T>),
-    Replaced { items: Vec<Arc<T>>, unreadable: Vec<ObjectKey>, resource_version: ResourceVersion },
+    Replaced { items: Vec<Arc<T>>, unreadable: Unreadable, resource_version: ResourceVersion },
     Bookmark(ResourceVersion),
 }
 

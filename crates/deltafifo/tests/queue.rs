@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use apimachinery::{Object, ObjectKey};
+use apimachinery::{Object, ObjectKey, Unreadable};
 use deltafifo::{Batch, Delta, DeltaFifo, Keyed, MAX_BATCH, ObjectDelta};
 use k8s_openapi::api::core::v1::ConfigMap;
 use proptest::prelude::*;
@@ -49,7 +49,7 @@ fn drain(queue: &mut DeltaFifo<ConfigMap>) -> Vec<Vec<String>> {
 
 fn replaced(names: &[&str], version: &str) -> Delta<ConfigMap> {
     let items = names.iter().map(|name| object(name, 1)).collect();
-    Delta::Replaced { items, unreadable: Vec::new(), resource_version: version.into() }
+    Delta::Replaced { items, unreadable: Unreadable::default(), resource_version: version.into() }
 }
 
 // CACHE-Q-05, CACHE-Q-09, CACHE-Z-02

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use std::sync::atomic::Ordering as Atomic;
 
-use apimachinery::{Object, ObjectKey, ResourceVersion};
+use apimachinery::{Object, ObjectKey, ResourceVersion, Unreadable};
 
 use crate::cache::Cache;
 use crate::change::{Change, Write};
@@ -101,14 +101,16 @@ impl<T: Object> Writer<T> {
     /// Swaps the whole content for `items` (CACHE-S-05), and says what that did: removals first, then the items in
     /// their order (CACHE-C-03). Of a key that comes twice the last item counts.
     ///
-    /// The `unreadable` exist, but nothing could be made of them: what was stored of them stays. The list is the truth
-    /// whatever its versions are: an object may become older than it was, as after a restored backup.
+    /// The `unreadable` exist, but nothing could be made of them: what was stored of them stays. If some of them have no
+    /// name, they may be any, so all that was stored and is not among `items` stays, until a list can be read whole or a
+    /// deletion comes by itself. The list is the truth whatever its versions are: an object may become older than it
+    /// was, as after a restored backup.
     ///
     /// The new content and its indices are built before the lock is taken; readers wait for a swap alone.
     pub fn replace(
         &mut self,
         items: impl IntoIterator<Item = Arc<T>>,
-        unreadable: impl IntoIterator<Item = ObjectKey>,
+        unreadable: impl Into<Unreadable>,
         resource_version: ResourceVersion,
     ) -> Vec<Change<T>> {
         let functions = self.shared.functions();
@@ -123,7 +125,15 @@ impl<T: Object> Writer<T> {
         // Only this writer changes the content, so what is read here is what is swapped out below.
         let old = self.shared.read();
         let mut changes: Vec<Change<T>> = Vec::with_capacity(arrived);
-        for key in unreadable {
+        let unreadable = unreadable.into();
+        if unreadable.some_nameless {
+            for known in old.entries() {
+                if fresh.get(known.key.as_str()).is_none() {
+                    fresh.upsert(known.key.clone(), known.object.clone());
+                }
+            }
+        }
+        for key in unreadable.keys {
             if let (None, Some(known)) = (fresh.get(key.as_str()), old.get(key.as_str())) {
                 fresh.upsert(known.key.clone(), known.object.clone());
             }

@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use apimachinery::{Object, ObjectKey, ResourceVersion};
+use apimachinery::{Object, ObjectKey, ResourceVersion, Unreadable};
 use common::{Thing, all_told, at, content, made, thing};
 use indexer::Write;
 use proptest::prelude::*;
@@ -115,6 +115,23 @@ fn what_exists_and_cannot_be_read_keeps_its_last_state() {
     assert_eq!(content(&lister), ["a@1", "c@3"]);
     let changes = writer.replace([thing("a", "5")], [ObjectKey::cluster("a")], "5".into());
     assert_eq!(all_told(&changes), ["-c (c@3)", "a@1>5"]);
+}
+
+// CACHE-S-05
+#[test]
+fn while_something_without_a_name_exists_nothing_is_told_as_deleted() {
+    let (mut writer, lister) = indexer::new();
+    writer.apply([upsert("a", "1"), upsert("b", "2"), upsert("d", "2")]);
+    let unreadable = Unreadable::from([ObjectKey::cluster("a")]).and_nameless(true);
+    let changes = writer.replace([thing("c", "3"), thing("d", "3")], unreadable, "4".into());
+    assert_eq!(all_told(&changes), ["+c@3", "d@2>3"]);
+    assert_eq!(content(&lister), ["a@1", "b@2", "c@3", "d@3"]);
+    assert_eq!(lister.resource_version(), "4");
+    // A deletion that comes by itself counts, and so does the next list that can be read.
+    assert_eq!(all_told(&writer.apply([remove("b", "5")])).len(), 1);
+    let changes = writer.replace([thing("d", "3")], [], "6".into());
+    assert_eq!(all_told(&changes), ["-a (a@1)", "-c (c@3)", "d@3>3"]);
+    assert_eq!(content(&lister), ["d@3"]);
 }
 
 // CACHE-Z-01
@@ -230,7 +247,10 @@ proptest! {
                         let before = model.clone();
                         let changes = writer.replace(
                             items.iter().map(|number| thing(&key(*number), &text)),
-                            unreadable.iter().map(|number| ObjectKey::parse(&key(*number)).unwrap()),
+                            unreadable
+                                .iter()
+                                .map(|number| ObjectKey::parse(&key(*number)).unwrap())
+                                .collect::<Vec<_>>(),
                             text.as_str().into(),
                         );
                         model = next;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use apimachinery::{
     ApiError, Bookmark, BoxError, DecodeError, EventKind, ListOptions, Object, ObjectKey, Page,
-    ResourceVersion, WatchEvent,
+    ResourceVersion, Unreadable, WatchEvent,
 };
 use deltafifo::Delta;
 use flowcontrol::Jitter;
@@ -42,6 +42,8 @@ pub struct ReflectorCore<In, Out = In> {
     buffer: HashMap<ObjectKey, Arc<Out>>,
     /// What exists and could not be decoded, of either.
     unreadable: HashSet<ObjectKey>,
+    /// Whether there was something of which not even the name could be read.
+    some_nameless: bool,
     /// Undecodable objects that were told of, so that each version of them is told once.
     told: HashMap<ObjectKey, Option<ResourceVersion>>,
     deltas: VecDeque<Delta<Out>>,
@@ -97,6 +99,7 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
             items: Vec::new(),
             buffer: HashMap::new(),
             unreadable: HashSet::new(),
+            some_nameless: false,
             told: HashMap::new(),
             deltas: VecDeque::new(),
         }
@@ -163,6 +166,7 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
         self.items.reserve(page.items.len());
         for item in page.items {
             if item.name().is_empty() {
+                self.some_nameless = true;
                 self.undecodable(DecodeError::new("it has no name"));
                 continue;
             }
@@ -172,7 +176,12 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
             }
         }
         for error in page.undecodable {
-            self.unreadable.extend(error.key.clone());
+            match &error.key {
+                Some(key) => {
+                    self.unreadable.insert(key.clone());
+                }
+                None => self.some_nameless = true,
+            }
             self.undecodable(error);
         }
         let objects = self.items.len();
@@ -321,8 +330,9 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
     }
 
     /// Without a name it is skipped and its version does not count (CACHE-R-36). But if something was deleted, only a
-    /// list can say what.
+    /// list can say what; and among the initial events it may be anything that is cached.
     fn nameless_event(&mut self, now: Instant, kind: EventKind, error: DecodeError) {
+        self.some_nameless |= self.cycle.is_collecting();
         self.undecodable(error.clone());
         if kind == EventKind::Deleted {
             self.handle_watch_error(now, ApiError::Decode(error));
@@ -359,7 +369,8 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
 
     fn replaced(&mut self, items: Vec<Arc<Out>>, resource_version: ResourceVersion) {
         self.told.retain(|key, _| self.unreadable.contains(key));
-        let unreadable = self.unreadable.drain().collect();
+        let keys: Vec<_> = self.unreadable.drain().collect();
+        let unreadable = Unreadable::from(keys).and_nameless(std::mem::take(&mut self.some_nameless));
         self.deltas.push_back(Delta::Replaced { items, unreadable, resource_version });
     }
 
@@ -379,6 +390,7 @@ impl<In: Object, Out: Object> ReflectorCore<In, Out> {
         self.items = Vec::new();
         self.buffer = HashMap::new();
         self.unreadable.clear();
+        self.some_nameless = false;
     }
 }
 

@@ -152,11 +152,14 @@ pub(crate) fn word<T: Object>(delta: &Delta<T>) -> String {
             let mut items: Vec<_> = items.iter().map(|it| object(it)).collect();
             items.sort();
             let mut text = format!("replaced {}", items.join(","));
-            if !unreadable.is_empty() {
-                let mut keys: Vec<_> = unreadable.iter().map(ObjectKey::as_str).collect();
+            if !unreadable.keys.is_empty() {
+                let mut keys: Vec<_> = unreadable.keys.iter().map(ObjectKey::as_str).collect();
                 keys.sort_unstable();
                 text.push_str(" unreadable ");
                 text.push_str(&keys.join(","));
+            }
+            if unreadable.some_nameless {
+                text.push_str(" and nameless");
             }
             text + &format!(" at {resource_version}")
         }

@@ -261,8 +261,33 @@ fn an_item_without_a_name_is_told_and_skipped() {
     let mut world = world(false, Config::default());
     world.list();
     world.page(&["a@1", "@2"], "10", None);
-    assert_eq!(world.deltas(), ["replaced a@1 at 10"]);
+    assert_eq!(world.deltas(), ["replaced a@1 and nameless at 10"]);
     assert_eq!(world.errors().1, ["an object of things was skipped"]);
+}
+
+// CACHE-R-36
+#[test]
+fn a_nameless_item_of_any_page_is_in_the_delta_of_that_list_and_in_no_other() {
+    let mut world = world(false, Config::default());
+    world.list();
+    let with_nameless = Page { undecodable: vec![bad("@")], ..page(&["a@1"], "10", Some("more")) };
+    world.core.handle_page(world.now, with_nameless);
+    world.list();
+    world.page(&["b@2"], "10", None);
+    assert_eq!(world.deltas(), ["replaced a@1,b@2 and nameless at 10"]);
+    world.watch();
+    world.opened();
+    next_cycle(&mut world);
+    // A list that fails in the middle leaves nothing to the next one.
+    world.list();
+    let with_nameless = Page { undecodable: vec![bad("@")], ..page(&["a@1"], "15", Some("more")) };
+    world.core.handle_page(world.now, with_nameless);
+    world.list();
+    world.list_error(refusal(500, "SomethingElse"));
+    world.rest();
+    world.list();
+    world.page(&["b@2"], "20", None);
+    assert_eq!(world.deltas(), ["replaced b@2 at 20"]);
 }
 
 #[test]
@@ -274,7 +299,7 @@ fn items_that_cannot_be_decoded_are_named_in_the_delta_and_told_once_for_each_ve
     };
     world.list();
     world.core.handle_page(world.now, with_bad("10"));
-    assert_eq!(world.deltas(), ["replaced a@1 unreadable broken at 10"]);
+    assert_eq!(world.deltas(), ["replaced a@1 unreadable broken and nameless at 10"]);
     assert_eq!(world.errors().1.len(), 2, "one by name, one without");
     world.watch();
     world.opened();
@@ -282,7 +307,7 @@ fn items_that_cannot_be_decoded_are_named_in_the_delta_and_told_once_for_each_ve
     world.errors();
     world.list();
     world.core.handle_page(world.now, with_bad("20"));
-    assert_eq!(world.deltas(), ["replaced a@1 unreadable broken at 20"]);
+    assert_eq!(world.deltas(), ["replaced a@1 unreadable broken and nameless at 20"]);
     assert_eq!(world.errors().1.len(), 1, "the named one was told before");
     assert_eq!(world.core.counters().undecodable, 4);
 }

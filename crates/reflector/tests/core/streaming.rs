@@ -382,6 +382,16 @@ fn undecodable_initial_events_are_named_and_the_rest_goes_on() {
     assert_eq!(world.deltas(), ["replaced a@1,b@2,better@13 unreadable broken at 13"]);
 }
 
+// CACHE-R-36
+#[test]
+fn a_nameless_initial_event_is_in_the_delta_that_the_stream_ends_in() {
+    let mut world = streaming();
+    world.event(added("a@1"));
+    world.event(undecodable(EventKind::Added, "@"));
+    world.event(end_mark("13"));
+    assert_eq!(world.deltas(), ["replaced a@1 and nameless at 13"]);
+}
+
 #[test]
 fn an_initial_deletion_of_nobody_knows_what_falls_back_to_a_list() {
     let mut world = streaming();
