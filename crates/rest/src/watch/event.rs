@@ -100,6 +100,9 @@ pub(crate) fn read<T: Decode>(frame: &Frame, expected: &Expected) -> Result<Watc
 
 /// Whether bytes begin with a JSON value, or with what may become one. Garbage does not: no end of it is worth waiting for.
 pub(super) fn may_go_on(bytes: &[u8]) -> bool {
+    // Of a number that is cut behind a sign, a point or an exponent the parser says that it is none, not that it ends.
+    let begun = bytes.iter().rev().take_while(|byte| b"-+.eE".contains(byte)).count();
+    let bytes = &bytes[..bytes.len() - begun];
     let first = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>().next();
     first.is_none_or(|first| first.map_or_else(|error| error.is_eof(), |_| true))
 }

@@ -453,6 +453,21 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+// REST-WA-02
+#[test]
+fn a_frame_on_many_lines_may_be_cut_inside_of_a_number() {
+    for (begun, rest) in [("-", "1"), ("1.", "5"), ("1e", "2"), ("1e-", "2"), ("tru", "e")] {
+        let mut frames = Frames::new(FRAME_LIMIT);
+        let mut found = Vec::new();
+        for piece in ["{\n", &format!("\"v\":{begun}"), &format!("{rest}}}\n")] {
+            frames.push(Bytes::copy_from_slice(piece.as_bytes()));
+            drain(&mut frames, &mut found);
+        }
+        let whole: serde_json::Value = serde_json::from_str(&format!("{{\"v\":{begun}{rest}}}")).unwrap();
+        assert_eq!(found, [whole], "{begun}");
+    }
+}
+
 proptest! {
     // REST-WA-02
     #[test]
