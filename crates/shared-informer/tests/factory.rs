@@ -78,6 +78,27 @@ async fn the_default_resync_counts_where_none_was_set() {
     assert_eq!((often.len(), seldom.len()), (1 + 6, 1 + 2));
 }
 
+// CACHE-F-08, CACHE-Z-09
+#[tokio::test(start_paused = true)]
+async fn a_listener_may_be_behind_when_the_factory_is_synced() {
+    let informers = Informers::new();
+    let server = Server::with(&["a", "b"]);
+    let informer: SharedInformer<Thing> = informers.of(|| SharedInformer::builder(server.clone()));
+    let mut slow = informer.subscribe();
+    let _running = tokio::spawn(informers.run(std::future::pending()));
+    within(informers.synced()).await.unwrap();
+    assert!(!slow.is_synced());
+    for _ in 0..2 {
+        within(slow.next()).await.unwrap();
+    }
+    // Who asks for the next one has done with the last.
+    let synced = slow.synced();
+    tokio::select! {
+        outcome = within(synced) => outcome.unwrap(),
+        more = slow.next() => panic!("there is no more: {more:?}"),
+    }
+}
+
 // CACHE-F-05, CACHE-F-07: T-F-2. A late request is started, and each runs once.
 #[tokio::test(start_paused = true)]
 async fn late_requests_are_started_too() {
