@@ -17,6 +17,7 @@ mod ledger;
 mod listener;
 mod server;
 mod shells;
+mod tally;
 mod thing;
 mod workers;
 mod world;
@@ -24,7 +25,8 @@ mod world;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use world::{Tally, World};
+use tally::Tally;
+use world::World;
 
 fn number(name: &str) -> Option<u64> {
     std::env::var(name)

@@ -1,7 +1,6 @@
 //! A world: the server, the cores, the time, and the dice that decide what happens next.
 
 use std::num::NonZeroUsize;
-use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
 use apimachinery::{ApiError, BrokenKind, ConnectKind, Object, Status, StatusError, WatchEvent};
@@ -14,70 +13,9 @@ use crate::dice::Dice;
 use crate::ledger::{self, Ledger};
 use crate::listener::Mirror;
 use crate::server::Server;
+use crate::tally::Tally;
 use crate::thing::Thing;
 use crate::workers::Workers;
-
-/// What happened, over all worlds.
-#[derive(Debug, Default, Clone, Copy)]
-pub(crate) struct Tally {
-    lists: u64,
-    list_requests: u64,
-    streamed_lists: u64,
-    watches: u64,
-    fallbacks: u64,
-    events: u64,
-    cuts: u64,
-    errors: u64,
-    expired: u64,
-    undecodable: u64,
-    full: u64,
-    restarts: u64,
-    compactions: u64,
-    removals_told: u64,
-    batches: u64,
-}
-
-impl AddAssign for Tally {
-    fn add_assign(&mut self, other: Self) {
-        self.lists += other.lists;
-        self.list_requests += other.list_requests;
-        self.streamed_lists += other.streamed_lists;
-        self.watches += other.watches;
-        self.fallbacks += other.fallbacks;
-        self.events += other.events;
-        self.cuts += other.cuts;
-        self.errors += other.errors;
-        self.expired += other.expired;
-        self.undecodable += other.undecodable;
-        self.full += other.full;
-        self.restarts += other.restarts;
-        self.compactions += other.compactions;
-        self.removals_told += other.removals_told;
-        self.batches += other.batches;
-    }
-}
-
-impl Tally {
-    pub(crate) fn assert_everything_happened(&self) {
-        let all = [
-            self.lists,
-            self.streamed_lists,
-            self.watches,
-            self.fallbacks,
-            self.events,
-            self.cuts,
-            self.errors,
-            self.expired,
-            self.undecodable,
-            self.full,
-            self.restarts,
-            self.compactions,
-            self.removals_told,
-            self.batches,
-        ];
-        assert!(all.iter().all(|&count| count > 10), "something never happened: {self:?}");
-    }
-}
 
 /// What is open between the reflector and the server.
 enum Line {
