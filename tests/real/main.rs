@@ -8,6 +8,7 @@ mod access;
 mod cache;
 mod definitions;
 mod example;
+mod line;
 mod restart;
 mod world;
 

@@ -7,10 +7,13 @@ use std::sync::{Arc, Mutex};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use steersman::{
-    Api, CreateOptions, DeleteOptions, Deleted, Notification, Object, ObjectKey, SharedInformer,
+    Api, Client, ClientConfig, CreateOptions, DeleteOptions, Deleted, Notification, Object, ObjectKey,
+    SharedInformer,
 };
+use tokio::task::AbortHandle;
 
-use crate::world::{hand, run_alone, until};
+use crate::line::Line;
+use crate::world::{hand, run_alone, until, world};
 use crate::{cached_list, client, kubectl_list, namespace};
 
 fn map(namespace: &str, name: &str) -> ConfigMap {
@@ -21,85 +24,138 @@ fn map(namespace: &str, name: &str) -> ConfigMap {
     map
 }
 
-/// A watch in the middle of its life is cut by a killed API server. With `compact`, etcd forgets meanwhile.
-async fn survives(name: &str, compact: bool) {
-    let mut hand = hand().await;
-    let admin = client("admin").await;
-    let namespace = namespace(&admin, name).await;
-    let maps: Api<ConfigMap> = admin.namespaced(&namespace);
-    for i in 0..20 {
-        let map = map(&namespace, &format!("before-{i}"));
-        maps.create(&map, &CreateOptions::default()).await.expect("created");
-    }
-    let informer = SharedInformer::new(maps.clone());
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let telling = told.clone();
-    informer
-        .add_handler(move |notification: &Notification<ConfigMap>| {
-            telling.lock().expect("no handler panics").push(notification.clone());
-        })
-        .detach();
-    let running = tokio::spawn(informer.run(std::future::pending()));
-    informer.synced().await.expect("synced");
-    until("the informer has what is there", || async { informer.lister().len() >= 20 }).await;
-    let lists_before = informer.status().reflector.lists;
+/// An informer over a namespace with twenty maps, on a line that can be cut, and all that it was told.
+struct Watched {
+    namespace: Arc<str>,
+    maps: Api<ConfigMap>,
+    informer: SharedInformer<ConfigMap>,
+    told: Arc<Mutex<Vec<Notification<ConfigMap>>>>,
+    line: Line,
+    running: AbortHandle,
+}
 
-    hand.kill_api_server().await;
-    hand.start_api_server().await;
-    if compact {
-        // Changes that the old watch never saw, then no history from which it could catch up.
-        let gone = ObjectKey::new(&namespace, "before-0");
-        let deleted = maps.delete(&gone, &DeleteOptions::default()).await;
-        deleted.expect("deleted");
-        hand.compact().await;
-        hand.kill_api_server().await;
-        hand.start_api_server().await;
+impl Drop for Watched {
+    fn drop(&mut self) {
+        self.running.abort();
     }
-    let after = map(&namespace, "after");
-    maps.create(&after, &CreateOptions::default()).await.expect("created");
-    let gone = ObjectKey::new(&namespace, "before-1");
-    maps.delete(&gone, &DeleteOptions::default()).await.expect("deleted");
+}
 
-    let server = kubectl_list("configmaps", &namespace).await;
-    until("the cache is what kubectl lists", || async { cached_list(&informer.lister()) == server }).await;
-    let told = told.lock().expect("no handler panics");
-    let added: Vec<_> = told
-        .iter()
-        .filter(|n| matches!(n, Notification::Added { object, .. } if object.name() == "after"))
-        .collect();
-    assert_eq!(added.len(), 1, "the new map was told once");
-    for name in if compact { &["before-0", "before-1"][..] } else { &["before-1"] } {
-        let deletions = told
-            .iter()
-            .filter(|n| match n {
-                Notification::Deleted(Deleted::Observed(last)) => last.name() == *name,
-                Notification::Deleted(Deleted::FinalStateUnknown { key, .. }) => key.name() == *name,
-                _ => false,
+impl Watched {
+    async fn new(name: &str) -> Self {
+        let admin = client("admin").await;
+        let namespace = namespace(&admin, name).await;
+        let maps: Api<ConfigMap> = admin.namespaced(&namespace);
+        for i in 0..20 {
+            let map = map(&namespace, &format!("before-{i}"));
+            maps.create(&map, &CreateOptions::default()).await.expect("created");
+        }
+        let world = world().await;
+        let line = Line::to(&world.server).await;
+        let mut config =
+            ClientConfig::from_kubeconfig(&world.kubeconfig, Some("admin")).expect("a kubeconfig");
+        config.server = line.url();
+        let far = Client::new(config).expect("a client");
+        let informer = SharedInformer::new(far.namespaced::<ConfigMap>(&namespace));
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let telling = told.clone();
+        informer
+            .add_handler(move |notification: &Notification<ConfigMap>| {
+                telling.lock().expect("no handler panics").push(notification.clone());
             })
-            .count();
-        assert_eq!(deletions, 1, "the deletion of {name} was told once");
+            .detach();
+        let running = tokio::spawn(informer.run(std::future::pending())).abort_handle();
+        informer.synced().await.expect("synced");
+        let lister = informer.lister();
+        until("the informer has what is there", || async { lister.len() >= 20 }).await;
+        Self { namespace, maps, informer, told, line, running }
     }
-    let unexpected = told
-        .iter()
-        .filter(|n| matches!(n, Notification::Added { object, .. } if object.name().starts_with("before")))
-        .count();
-    assert_eq!(unexpected, 20, "what was there all along is not told again");
-    if !compact {
-        assert_eq!(informer.status().reflector.lists, lists_before, "a mere cut is no reason to list again");
+
+    /// How often the whole state was asked for.
+    fn initial_states(&self) -> u64 {
+        let did = self.informer.status().reflector;
+        did.lists + did.streamed_lists
     }
-    running.abort();
+
+    async fn create(&self, name: &str) {
+        self.maps.create(&map(&self.namespace, name), &CreateOptions::default()).await.expect("created");
+    }
+
+    async fn delete(&self, name: &str) {
+        let key = ObjectKey::new(&self.namespace, name);
+        self.maps.delete(&key, &DeleteOptions::default()).await.expect("deleted");
+    }
+
+    async fn becomes_the_server(&self) {
+        let server = kubectl_list("configmaps", &self.namespace).await;
+        let lister = self.informer.lister();
+        until("the cache is what kubectl lists", || async { cached_list(&lister) == server }).await;
+    }
+
+    fn added(&self, is_it: impl Fn(&str) -> bool) -> usize {
+        let told = self.told.lock().expect("no handler panics");
+        told.iter()
+            .filter(|n| matches!(n, Notification::Added { object, .. } if is_it(object.name())))
+            .count()
+    }
+
+    /// How the deletion of a map was told, each time: whether its end was seen.
+    fn deletions(&self, name: &str) -> Vec<bool> {
+        let told = self.told.lock().expect("no handler panics");
+        told.iter()
+            .filter_map(|n| match n {
+                Notification::Deleted(Deleted::Observed(last)) if last.name() == name => Some(true),
+                Notification::Deleted(Deleted::FinalStateUnknown { key, .. }) if key.name() == name => {
+                    Some(false)
+                }
+                _ => None,
+            })
+            .collect()
+    }
 }
 
 // CACHE-R-48, CACHE-R-47
 #[test]
 #[ignore = "needs a real control plane: tests/real/run"]
 fn a_watch_resumes_after_the_api_server_was_killed() {
-    run_alone(survives("killed", false));
+    run_alone(async {
+        let mut hand = hand().await;
+        let watched = Watched::new("killed").await;
+        let before = watched.initial_states();
+        hand.kill_api_server().await;
+        hand.start_api_server().await;
+        watched.create("after").await;
+        watched.delete("before-1").await;
+        watched.becomes_the_server().await;
+        assert_eq!(watched.added(|name| name == "after"), 1, "the new map was told once");
+        assert_eq!(watched.deletions("before-1"), [true], "the deletion was seen, and told once");
+        assert_eq!(watched.added(|name| name.starts_with("before")), 20, "what was there is not told again");
+        assert_eq!(watched.initial_states(), before, "a mere cut is no reason to list again");
+    });
 }
 
-// CACHE-R-23, CACHE-R-51, CACHE-Z-01
+// CACHE-R-23, CACHE-R-51, CACHE-Z-01, CACHE-C-03
 #[test]
 #[ignore = "needs a real control plane: tests/real/run"]
 fn a_compacted_history_makes_a_list_that_tells_what_was_missed() {
-    run_alone(survives("compacted", true));
+    run_alone(async {
+        let mut hand = hand().await;
+        let watched = Watched::new("compacted").await;
+        let before = watched.initial_states();
+        // Nobody tells the informer of these, and then there is no history from which it could catch up.
+        watched.line.cut();
+        watched.create("after").await;
+        watched.delete("before-1").await;
+        hand.compact().await;
+        hand.kill_api_server().await;
+        hand.start_api_server().await;
+        watched.line.mend();
+        watched.becomes_the_server().await;
+        assert!(
+            watched.initial_states() > before,
+            "the old version had expired: the whole state was asked for"
+        );
+        assert_eq!(watched.added(|name| name == "after"), 1, "the new map was told once");
+        assert_eq!(watched.deletions("before-1"), [false], "the deletion was missed, and told once");
+        assert_eq!(watched.added(|name| name.starts_with("before")), 20, "what was there is not told again");
+    });
 }
