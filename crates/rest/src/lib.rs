@@ -28,7 +28,6 @@ mod json;
 mod list;
 mod request;
 mod retry;
-#[allow(dead_code, reason = "not all of its interface has a caller yet")]
 mod transport;
 mod watch;
 

@@ -1,7 +1,6 @@
 //! `Body`: the bytes of an answer, as they arrive.
 
 use std::fmt;
-use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -90,11 +89,6 @@ impl Body {
                 }
             }
         }
-    }
-
-    /// The next bytes, as [`poll_chunk`](Self::poll_chunk). Cancel safe.
-    pub(crate) async fn chunk(&mut self) -> Option<Result<Bytes, ApiError>> {
-        poll_fn(|cx| self.poll_chunk(cx)).await
     }
 
     fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, ApiError>>> {

@@ -139,15 +139,15 @@ async fn a_dedicated_answer_has_its_own_http1_connection_and_comes_as_it_is_sent
     let mut body = response.into_body();
     for event in ["one", "two", "three"] {
         events.send(event).unwrap();
-        assert_eq!(body.chunk().await.unwrap().unwrap(), event);
+        assert_eq!(crate::chunks::next(&mut body).await.unwrap().unwrap(), event);
     }
     let second = send(&transport, "/watch", Mode::Dedicated).await.unwrap();
     assert_eq!(server.accepted(), 2);
     drop(second);
     server.wait_open(1).await;
     drop(events);
-    assert!(body.chunk().await.is_none());
-    assert!(body.chunk().await.is_none());
+    assert!(crate::chunks::next(&mut body).await.is_none());
+    assert!(crate::chunks::next(&mut body).await.is_none());
 }
 
 // REST-TL-13

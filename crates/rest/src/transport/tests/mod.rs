@@ -37,7 +37,9 @@ async fn send(transport: &Transport, path: &str, mode: Mode) -> Result<::http::R
 async fn read(response: ::http::Response<Body>) -> Result<String, ApiError> {
     let mut body = response.into_body();
     let mut all = Vec::new();
-    while let Some(chunk) = tokio::time::timeout(LIMIT, body.chunk()).await.expect("no chunk in time") {
+    while let Some(chunk) =
+        tokio::time::timeout(LIMIT, crate::chunks::next(&mut body)).await.expect("no chunk in time")
+    {
         all.extend_from_slice(&chunk?);
     }
     Ok(String::from_utf8(all).unwrap())

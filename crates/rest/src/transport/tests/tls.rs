@@ -283,12 +283,16 @@ async fn a_changed_pair_of_files_closes_what_the_old_one_opened_and_half_a_pair_
     assert!(failed.contains("does not belong"), "{failed}");
     text(&transport, "/").await.unwrap();
     events.send("still here").unwrap();
-    assert_eq!(watch.chunk().await.unwrap().unwrap(), "still here");
+    assert_eq!(crate::chunks::next(&mut watch).await.unwrap().unwrap(), "still here");
     assert_eq!(server.accepted(), 2);
 
     write(&key, &new.key);
     inner.force_identity_look().await.unwrap();
-    let error = tokio::time::timeout(super::LIMIT, watch.chunk()).await.unwrap().unwrap().unwrap_err();
+    let error = tokio::time::timeout(super::LIMIT, crate::chunks::next(&mut watch))
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap_err();
     assert!(matches!(error, ApiError::Broken { .. }), "{error:?}");
     drop(watch);
     server.wait_open(0).await;
